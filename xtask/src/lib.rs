@@ -10,6 +10,7 @@ pub mod build;
 pub mod cargo;
 pub mod demo;
 pub mod dist;
+mod fleet;
 pub mod install;
 mod jobs;
 pub mod model;

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: all that a change has to pass.
 
 use crate::jobs::{self, Job};
-use crate::{build, cargo, dist, install, model, tidy, web, windows};
+use crate::{build, cargo, dist, fleet, install, model, tidy, web, windows};
 use anyhow::{Context, Result, bail, ensure};
 use std::process::Command;
 use std::str::FromStr;
@@ -27,10 +27,12 @@ pub enum Step {
     Web,
     /// What runs on Windows, under Wine.
     Windows,
+    /// Questions about many recordings: a separate workspace, with its engine.
+    Fleet,
     Test,
 }
 
-const ALL: [(Step, &str); 9] = [
+const ALL: [(Step, &str); 10] = [
     (Step::Fmt, "fmt"),
     (Step::Tidy, "tidy"),
     (Step::Clippy, "clippy"),
@@ -39,6 +41,7 @@ const ALL: [(Step, &str); 9] = [
     (Step::Model, "model"),
     (Step::Web, "web"),
     (Step::Windows, "windows"),
+    (Step::Fleet, "fleet"),
     (Step::Test, "test"),
 ];
 
@@ -62,7 +65,7 @@ pub struct Options {
 }
 
 /// Steps that need nothing of each other.
-const BESIDE_TESTS: [Step; 3] = [Step::Windows, Step::Web, Step::Model];
+const BESIDE_TESTS: [Step; 4] = [Step::Windows, Step::Fleet, Step::Web, Step::Model];
 
 /// Does the steps up to the first one that fails. Those that are jobs are all done.
 ///
@@ -82,8 +85,10 @@ pub fn run(options: &Options) -> Result<()> {
             Step::Fmt => {
                 install::component("rustfmt", "fmt", options.install)?;
                 cargo::run(&["fmt", "--all", "--check"])?;
-                // A separate workspace, as fuzz is.
-                cargo::run(&["fmt", "--all", "--check", "--manifest-path", "allocators/Cargo.toml"])?;
+                // Separate workspaces, as fuzz is.
+                for manifest in ["allocators/Cargo.toml", "fleet/Cargo.toml"] {
+                    cargo::run(&["fmt", "--all", "--check", "--manifest-path", manifest])?;
+                }
             }
             Step::Tidy => tidy::run()?,
             Step::Clippy => {
@@ -103,6 +108,7 @@ pub fn run(options: &Options) -> Result<()> {
             }
             Step::Web => web::check(options.install)?,
             Step::Windows => windows::run(options.install)?,
+            Step::Fleet => fleet::check(options.install)?,
             Step::Test => {
                 install::programs(install::FOR_TESTS, options.install)?;
                 install::python_packages(options.install)?;
@@ -184,7 +190,7 @@ mod tests {
                 .parse::<Step>()
                 .unwrap_err()
                 .to_string()
-                .contains("fmt, tidy, clippy, build, dist, model, web, windows, test")
+                .contains("fmt, tidy, clippy, build, dist, model, web, windows, fleet, test")
         );
     }
 }

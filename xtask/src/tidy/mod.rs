@@ -53,9 +53,11 @@ pub fn problems(root: &Path) -> Result<Vec<Problem>> {
     let packages = packages::Packages::parse(&cargo::metadata(true)?)?;
     let mut problems = layers::check(&packages);
     problems.extend(licences::check(&tree, &packages)?);
-    // A separate workspace, whose libraries the program carries.
-    let allocators = cargo::metadata_of("allocators/Cargo.toml")?;
-    problems.extend(licences::check(&tree, &packages::Packages::parse(&allocators)?)?);
+    // Separate workspaces that are passed on: libraries that the program carries, and the engine for questions.
+    for manifest in ["allocators/Cargo.toml", "fleet/Cargo.toml"] {
+        let workspace = packages::Packages::parse(&cargo::metadata_of(manifest)?)?;
+        problems.extend(licences::check(&tree, &workspace)?);
+    }
     problems.extend(architecture::check(&tree));
     for check in [
         circles::check,

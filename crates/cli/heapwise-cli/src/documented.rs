@@ -128,6 +128,11 @@ fn table_of_flags() -> String {
             rows.entry(long.to_owned()).or_insert_with(|| (name, Vec::new())).1.push(command.get_name());
         }
     }
+    // What passes all words on to another program passes this one on, too.
+    let passing = commands.iter().filter(|command| command.is_disable_help_flag_set());
+    if let Some((_, having)) = rows.get_mut("help") {
+        having.extend(passing.map(|command| command.get_name()).filter(|name| *name != "help"));
+    }
     let every = commands.len() - 1;
     let mut text = String::from(
         "# Flags\n\nEach flag means the same in every command that has it. What it means there, with its default, is in \

@@ -11,6 +11,7 @@ mod doctor;
 mod exit;
 mod export;
 mod fix;
+mod fleet;
 mod lab;
 mod lab_worker;
 mod launch;
@@ -89,6 +90,8 @@ fn main() -> ExitCode {
         Command::Lab(args) => lab::lab(&args),
         #[cfg(target_os = "linux")]
         Command::Compare(args) => compare::compare(&args),
+        Command::Query(args) => fleet::start("query", &args.arguments),
+        Command::Fleet(args) => fleet::start("fleet", &args.arguments),
         Command::Completions { shell } => completions(shell),
         #[cfg(target_os = "linux")]
         Command::UsableSizes => usable_sizes(),

@@ -40,4 +40,4 @@ select
 from distances
 join spreads on distances.service = spreads.service and distances.release is not distinct from spreads.release
 where distances.distance > 3 * spreads.spread and distances.distance > 0.1 * distances.middle
-order by distances.distance desc, distances.service, distances.host
+order by distances.distance desc, distances.service, distances.release, distances.host

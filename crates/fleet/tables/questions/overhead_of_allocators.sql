@@ -17,4 +17,4 @@ from memory
 join recordings on memory.recording = recordings.recording
 where memory.moment = 'peak' and memory.allocator is null
 group by recordings.service_name, recordings.allocator
-order by allocators_own desc, recordings.service_name
+order by allocators_own desc, recordings.service_name, recordings.allocator

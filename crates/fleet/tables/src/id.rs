@@ -9,7 +9,7 @@ pub struct Id(pub [u8; 16]);
 
 impl Id {
     /// The id of several parts, each followed by a zero byte, but for the last.
-    pub(crate) fn of(parts: &[&[u8]]) -> Self {
+    pub fn of(parts: &[&[u8]]) -> Self {
         let mut hasher = Sha256::new();
         for (at, part) in parts.iter().enumerate() {
             if at > 0 {

@@ -20,7 +20,7 @@ fn date(unix_ns: u64) -> String {
 
 /// A name as a part of a path: whatever is no plain character is `%` and two digits for each byte, so that no name leads elsewhere. A
 /// long one is cut between two characters, and ends with the id of the whole.
-fn escaped(name: &str) -> String {
+pub fn escaped(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
     for (at, character) in name.char_indices() {
         let before = text.len();

@@ -29,6 +29,7 @@ mod text;
 pub use column::{Column, Kind};
 pub use id::Id;
 pub use labels::Labels;
+pub use layout::escaped;
 pub use recording::{Recording, TableFile};
 pub use stacks::MOST_SITES;
 pub use table::Table;
@@ -37,3 +38,6 @@ pub use tables::TABLES;
 /// The version of the tables, in each row of `recordings`. A new column leaves it as it is; it changes when a column goes or means
 /// something else.
 pub const VERSION: u32 = 1;
+
+/// The key that each file has the version under, in the metadata of its footer. The first files of version 1 are without it.
+pub const VERSION_KEY: &str = "heapwise.tables_version";

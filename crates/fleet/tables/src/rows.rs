@@ -3,12 +3,14 @@
 use crate::column::{Column, Kind, Value, parquet_type, signed};
 use crate::id::Id;
 use crate::text::harmless;
+use crate::{VERSION, VERSION_KEY};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::Result;
-use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
-use parquet::schema::types::{ColumnPath, Type, TypePtr};
+use parquet::schema::types::{ColumnPath, Type};
 use std::io;
 use std::sync::Arc;
 
@@ -68,8 +70,9 @@ impl Rows {
 
     fn write(self) -> Result<Vec<u8>> {
         let columns: Vec<Column> = self.cells.iter().map(|cells| cells.column).collect();
-        let schema = schema(self.table, &columns)?;
-        let mut file = SerializedFileWriter::new(Vec::new(), schema, properties(&columns)?)?;
+        let schema = Arc::new(schema(self.table, &columns)?);
+        let mut file =
+            SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties(&columns)?.build()))?;
         let mut group = file.next_row_group()?;
         for cells in &self.cells {
             if let Some(mut column) = group.next_column()? {
@@ -149,19 +152,21 @@ fn extend<T>(all: &mut Vec<T>, values: impl Iterator<Item = T>) -> usize {
     all.len() - before
 }
 
-fn schema(table: &str, columns: &[Column]) -> Result<TypePtr> {
+pub(crate) fn schema(table: &str, columns: &[Column]) -> Result<Type> {
     let fields: Result<Vec<_>> = columns.iter().map(|c| parquet_type(c).map(Arc::new)).collect();
-    Ok(Arc::new(Type::group_type_builder(table).with_fields(fields?).build()?))
+    Type::group_type_builder(table).with_fields(fields?).build()
 }
 
-fn properties(columns: &[Column]) -> Result<WriterPropertiesPtr> {
+pub(crate) fn properties(columns: &[Column]) -> Result<WriterPropertiesBuilder> {
+    let version = KeyValue::new(VERSION_KEY.to_owned(), VERSION.to_string());
     let mut properties = WriterProperties::builder()
         .set_created_by(format!("heapwise {}", env!("CARGO_PKG_VERSION")))
+        .set_key_value_metadata(Some(vec![version]))
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?));
     for column in columns.iter().filter(|column| !column.kind.repeats()) {
         properties = properties.set_column_dictionary_enabled(ColumnPath::from(column.name), false);
     }
-    Ok(Arc::new(properties.build()))
+    Ok(properties)
 }
 
 #[cfg(test)]

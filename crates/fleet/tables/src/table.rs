@@ -1,8 +1,11 @@
 //! What a table is.
 
 use crate::column::Column;
-use crate::rows::Rows;
+use crate::rows::{self, Rows};
 use crate::source::Source;
+use parquet::errors::Result;
+use parquet::file::properties::WriterPropertiesBuilder;
+use parquet::schema::types::Type;
 
 /// A kind of row.
 pub struct Table {
@@ -13,6 +16,24 @@ pub struct Table {
     pub columns: &'static [Column],
     /// Adds the rows of a recording.
     pub(crate) fill: fn(&Source<'_>, &mut Rows),
+}
+
+impl Table {
+    /// Its columns as Parquet has them: a group of the table's name, with a field for each column.
+    ///
+    /// # Errors
+    /// If Parquet has no such columns: a mistake in the table's own file, which its tests find.
+    pub fn schema(&self) -> Result<Type> {
+        rows::schema(self.name, self.columns)
+    }
+
+    /// How its columns are written: compression, dictionaries, and the version of the tables.
+    ///
+    /// # Errors
+    /// If this build of Parquet has no such compression.
+    pub fn properties(&self) -> Result<WriterPropertiesBuilder> {
+        rows::properties(self.columns)
+    }
 }
 
 impl std::fmt::Debug for Table {

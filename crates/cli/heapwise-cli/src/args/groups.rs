@@ -8,6 +8,7 @@ use clap::builder::StyledStr;
 const GROUPS: &[(&str, &[&str])] = &[
     ("Where memory comes from", &["run", "attach", "report", "annotate", "diff", "export"]),
     ("Choosing an allocator", &["replay", "tune", "compare", "allocators"]),
+    ("Many recordings", &["query", "fleet"]),
     ("What slows the heap from outside the code", &["doctor", "launch", "lab"]),
     ("This program", &["completions", "help"]),
 ];
@@ -28,6 +29,8 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("tune --goal rss ./my-program", "which allocator and settings suit it, with the fix"),
     ("lab debug-heap --quick", "what a checking heap costs on this machine"),
     ("compare ./my-program", "the program under each allocator, measured"),
+    ("query 'describe sites' base.hw", "ask a recording in SQL; here, which columns there are"),
+    ("fleet ask growth fleet/", "many recordings: what grew from release to release"),
 ];
 
 const EXIT_CODES: &str = "\

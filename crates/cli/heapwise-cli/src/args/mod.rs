@@ -7,6 +7,7 @@ mod destination;
 mod diff;
 mod doctor;
 mod export;
+mod fleet;
 mod groups;
 mod lab;
 mod launch;
@@ -35,6 +36,7 @@ pub(crate) use destination::{Destination, Form, Format};
 pub(crate) use diff::{DiffArgs, DiffFormat};
 pub(crate) use doctor::{DoctorArgs, DoctorFormat};
 pub(crate) use export::{ExportArgs, Target};
+pub(crate) use fleet::FleetArgs;
 pub(crate) use groups::command;
 pub(crate) use lab::LabArgs;
 pub(crate) use launch::LaunchArgs;
@@ -111,6 +113,12 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = compare::EXAMPLES)]
     Compare(CompareArgs),
+    /// Ask recordings, or tables of many, a question in SQL.
+    #[command(disable_help_flag = true, after_help = fleet::QUERY)]
+    Query(FleetArgs),
+    /// Keep tables of many recordings of many hosts, and ask them the usual questions.
+    #[command(disable_help_flag = true, after_help = fleet::FLEET)]
+    Fleet(FleetArgs),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.

@@ -1,0 +1,52 @@
+//! `heapwise query` and `heapwise fleet`: starts the program that has the engine for questions.
+
+use crate::Failure;
+use anyhow::{Context, anyhow};
+use heapwise_report::escape::terminal::Verbosity;
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The program.
+const PROGRAM: &str = "heapwise-fleet";
+
+/// Starts it with the same words, and ends as it does.
+pub(crate) fn start(command: &str, arguments: &[OsString]) -> Result<u8, Failure> {
+    let (here, program) = beside();
+    let mut fleet = Command::new(&program);
+    if let Some(here) = here {
+        // It makes tables of recordings with this one.
+        fleet.arg("--heapwise").arg(here);
+    }
+    if Verbosity::now() == Verbosity::Quiet {
+        fleet.arg("--quiet");
+    }
+    fleet.arg(command).args(arguments);
+    match fleet.status() {
+        Ok(status) => Ok(code(status)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(anyhow!(
+            "{PROGRAM} is neither beside heapwise nor in PATH: it has the engine for questions and is installed on its own, \
+             `cargo install --locked --path fleet` in a checkout of heapwise"
+        )
+        .into()),
+        Err(error) => Err(error).with_context(|| format!("cannot run {}", program.display())).map_err(Failure::from),
+    }
+}
+
+/// This program, and the one beside it, or else its name, which is looked for in `PATH`.
+fn beside() -> (Option<PathBuf>, PathBuf) {
+    let here = std::env::current_exe().ok();
+    let name = format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX);
+    let beside = here.as_ref().map(|here| here.with_file_name(&name)).filter(|path| path.is_file());
+    (here, beside.unwrap_or_else(|| PathBuf::from(name)))
+}
+
+/// What a shell would say of it: 128 and more for a signal.
+fn code(status: std::process::ExitStatus) -> u8 {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return u8::try_from(128 + signal).unwrap_or(u8::MAX);
+    }
+    status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(crate::exit::UNEXPECTED)
+}

@@ -1,0 +1,66 @@
+//! What does not count any more, and is removed.
+
+use crate::store::live::{self, Live, Range};
+use crate::store::{Name, Place, Stem, plain};
+use anyhow::{Context, Result};
+use chrono::{TimeDelta, Utc};
+use futures::StreamExt;
+use heapwise_tables::TABLES;
+use object_store::ObjectStore;
+use object_store::path::Path;
+use std::collections::BTreeSet;
+
+/// What nothing refers to may be about to be referred to by somebody else, for this long.
+const PATIENCE: TimeDelta = TimeDelta::hours(6);
+
+/// Removes files in all tables that a compaction replaced, and old ones that nothing refers to: what was broken off leaves them.
+/// Returns how many.
+///
+/// # Errors
+/// If a table cannot be listed, or a file cannot be removed.
+pub(super) async fn leftovers(place: &Place, range: &Range) -> Result<u64> {
+    let live = Live::read(place, range).await?;
+    let compacted = live.state.recordings();
+    let oldest = Utc::now() - PATIENCE;
+    let mut gone = Vec::new();
+    for table in TABLES {
+        for (name, meta) in live::list(place, table.name, range).await?.files {
+            let is_replaced = matches!(&name.stem, Stem::Recording(id) if compacted.contains(id.as_str()));
+            if !live.names.contains(&name) && (is_replaced || meta.last_modified < oldest) {
+                gone.push(meta.location);
+            }
+        }
+    }
+    let n = gone.len() as u64;
+    remove_paths(place, gone).await?;
+    Ok(n)
+}
+
+/// Removes the files of these names in all tables.
+///
+/// # Errors
+/// If a file is there and cannot be removed.
+pub(super) async fn remove(place: &Place, names: &[Name]) -> Result<()> {
+    let mut paths = BTreeSet::new();
+    for name in names {
+        for table in TABLES {
+            paths.insert(name.path(table.name)?);
+        }
+    }
+    remove_paths(place, paths.into_iter().collect()).await
+}
+
+async fn remove_paths(place: &Place, paths: Vec<Path>) -> Result<()> {
+    let paths = futures::stream::iter(paths.into_iter().map(Ok)).boxed();
+    let mut results = place.store().delete_stream(paths);
+    while let Some(result) = results.next().await {
+        match result {
+            // Somebody else removed it.
+            Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
+            Err(error) => {
+                return Err(plain(error)).with_context(|| format!("cannot remove a file of {place}"));
+            }
+        }
+    }
+    Ok(())
+}

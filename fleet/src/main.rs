@@ -1,0 +1,60 @@
+//! `heapwise query` and `heapwise fleet`: questions about many recordings.
+//!
+//! A program of its own, which `heapwise` starts: the engine is several times as large as all the rest. From the bottom to the top:
+//! [`store`] knows where tables lie and which files count, [`engine`] asks them, [`answer`] shows what it found; above these is a module for
+//! each command.
+
+mod answer;
+mod args;
+mod ask;
+mod compact;
+mod engine;
+mod failure;
+mod ingest;
+mod query;
+mod store;
+
+use args::{Cli, Fleet, Top};
+use clap::Parser;
+use failure::Failure;
+use heapwise_report::escape::terminal::Verbosity;
+use heapwise_report::{escape, say};
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // Tables are their owner's alone.
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    let has_colours =
+        std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let cli = Cli::try_parse().unwrap_or_else(|error| {
+        std::process::exit(escape::usage::tell(error, std::env::args_os(), has_colours))
+    });
+    if cli.quiet {
+        Verbosity::Quiet.apply();
+    }
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            say!("heapwise: error: cannot start threads: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    match runtime.block_on(command(cli)) {
+        Ok(code) => ExitCode::from(code),
+        Err(Failure { error, code }) => {
+            say!("heapwise: error: {error:#}");
+            ExitCode::from(code)
+        }
+    }
+}
+
+async fn command(cli: Cli) -> Result<u8, Failure> {
+    let exporter = ingest::Exporter::new(cli.heapwise);
+    match cli.command {
+        Top::Query(args) => query::query(&args, &exporter).await,
+        Top::Fleet(Fleet::Ask(args)) => ask::ask(&args, &exporter).await,
+        Top::Fleet(Fleet::Ingest(args)) => ingest::ingest(&args, &exporter).await,
+        Top::Fleet(Fleet::Compact(args)) => compact::compact(&args).await,
+    }
+}

@@ -1,0 +1,125 @@
+//! `heapwise query`: a question in SQL about recordings or tables of them.
+
+use crate::answer::{self, Grid};
+use crate::args::{Format, LimitArgs, QueryArgs, RangeArgs};
+use crate::engine::{Left, Session, Settings};
+use crate::failure::{Failure, UNREADABLE};
+use crate::ingest::{self, Exporter};
+use crate::store::Place;
+use crate::store::live::Range;
+use anyhow::Context;
+use datafusion::common::ScalarValue;
+use heapwise_report::escape::terminal;
+use heapwise_report::say;
+use std::path::Path;
+use tempfile::TempDir;
+
+pub(crate) async fn query(args: &QueryArgs, exporter: &Exporter) -> Result<u8, Failure> {
+    let asked = Asked::open(&args.places, &args.range, args.limits, exporter).await?;
+    let values: Vec<(String, ScalarValue)> =
+        args.set.iter().map(|(name, value)| (name.clone(), ScalarValue::from(value.as_str()))).collect();
+    let answer = asked.session.ask(&args.sql, &values).await?;
+    let grid = Grid::new(&answer.schema, &answer.batches)?;
+    show(&args.sql, &grid, &answer.left, args.format, false)
+}
+
+/// Fleets that are open, and the tables that were made of recordings for this question only.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) session: Session,
+    /// Removed when the question is answered.
+    _made: Option<TempDir>,
+}
+
+impl Asked {
+    /// Opens what was named. Recordings become tables in a folder of their own.
+    ///
+    /// # Errors
+    /// If something cannot be opened, or none of the recordings can be read.
+    pub(crate) async fn open(
+        named: &[String],
+        range: &RangeArgs,
+        limits: LimitArgs,
+        exporter: &Exporter,
+    ) -> Result<Self, Failure> {
+        let (recordings, fleets): (Vec<_>, Vec<_>) = named.iter().partition(|name| Path::new(name).is_file());
+        let mut places = Vec::new();
+        for name in fleets {
+            places.push(Place::open(name)?);
+        }
+        let mut made = None;
+        if !recordings.is_empty() {
+            let folder =
+                tempfile::Builder::new().prefix("heapwise-").tempdir().context("cannot make a folder")?;
+            let place = Place::open(&folder.path().to_string_lossy())?;
+            let files: Vec<_> = recordings.iter().map(|name| Path::new(name).to_path_buf()).collect();
+            let added = ingest::add(&files, &place, &[], exporter).await?;
+            if added.is_nothing() {
+                let error = anyhow::anyhow!("none of the recordings could be read");
+                return Err(Failure::new(UNREADABLE, error));
+            }
+            places.push(place);
+            made = Some(folder);
+        }
+        let session = Session::new(places, range_of(range), settings(limits))?;
+        Ok(Self { session, _made: made })
+    }
+}
+
+pub(crate) fn range_of(args: &RangeArgs) -> Range {
+    Range {
+        services: args.service.iter().map(|name| heapwise_tables::escaped(name)).collect(),
+        since: args.since.clone(),
+        until: args.until.clone(),
+    }
+}
+
+pub(crate) fn settings(limits: LimitArgs) -> Settings {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let memory = match limits.memory {
+        Some(mib) => mib << 20,
+        None => heapwise_environment::available_memory()
+            .map_or(DEFAULT_MEMORY, |free| (free / 4).max(LEAST_MEMORY)),
+    };
+    Settings { memory, threads: limits.threads.map_or(cores, usize::from) }
+}
+
+/// Where it is not known how much is free.
+const DEFAULT_MEMORY: u64 = 1 << 30;
+/// With less, sorting cannot begin.
+const LEAST_MEMORY: u64 = 64 << 20;
+/// How many files that were left out are named on a terminal.
+const MOST_NAMED: usize = 10;
+
+/// Prints an answer, and warns about what is not in it. The exit code says so, too.
+pub(crate) fn show(
+    question: &str,
+    grid: &Grid,
+    left: &[Left],
+    format: Format,
+    has_units: bool,
+) -> Result<u8, Failure> {
+    match format {
+        Format::Text => {
+            let text = answer::text(grid, has_units, terminal_width());
+            terminal::print(&text, false)?;
+        }
+        Format::Json => {
+            let text = serde_json::to_string_pretty(&answer::json(question, grid, left))?;
+            terminal::put_out(format!("{}\n", terminal::json(&text)).as_bytes())?;
+        }
+    }
+    for left in left.iter().take(MOST_NAMED) {
+        say!("heapwise: warning: {} is left out: {}", left.path, left.why);
+    }
+    if left.len() > MOST_NAMED {
+        say!("heapwise: warning: {} files are left out, {MOST_NAMED} of which are named", left.len());
+    }
+    Ok(if left.is_empty() { 0 } else { UNREADABLE })
+}
+
+/// Columns of the terminal; none where output goes elsewhere.
+fn terminal_width() -> Option<usize> {
+    let (terminal_size::Width(width), _) = terminal_size::terminal_size_of(std::io::stdout())?;
+    Some(usize::from(width))
+}

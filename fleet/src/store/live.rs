@@ -1,0 +1,181 @@
+//! Which files of a fleet count.
+
+use super::log::{self, State};
+use super::{Name, Partition, Place, Stem};
+use anyhow::{Result, bail};
+use object_store::ObjectMeta;
+use object_store::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Which days and services are asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Range {
+    /// As they are in paths; all if there are none.
+    pub(crate) services: Vec<String>,
+    /// The first day.
+    pub(crate) since: Option<String>,
+    /// The last day.
+    pub(crate) until: Option<String>,
+}
+
+impl Range {
+    fn has(&self, partition: &Partition) -> bool {
+        self.has_date(&partition.date)
+            && (self.services.is_empty() || self.services.contains(&partition.service))
+    }
+
+    fn has_date(&self, date: &str) -> bool {
+        self.since.as_deref().is_none_or(|since| date >= since)
+            && self.until.as_deref().is_none_or(|until| date <= until)
+    }
+}
+
+/// The files that count, all of one moment.
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub(crate) state: State,
+    /// Each has a file in every table.
+    pub(crate) names: BTreeSet<Name>,
+}
+
+/// How often a fleet may change while it is listed.
+const MOST_ATTEMPTS: usize = 100;
+
+/// The table that says which recordings there are.
+pub(crate) const RECORDINGS: &str = "recordings";
+
+impl Live {
+    /// Lists what there is. Between two looks at the log that find the same, no file that it names can have gone.
+    ///
+    /// # Errors
+    /// If something cannot be listed, or the log does not stand still.
+    pub(crate) async fn read(place: &Place, range: &Range) -> Result<Self> {
+        for _ in 0..MOST_ATTEMPTS {
+            let state = State::read(place).await?;
+            let found = list(place, RECORDINGS, range).await?;
+            let live = Self::of(state, found, range);
+            if live.is_newest(place).await? {
+                return Ok(live);
+            }
+        }
+        bail!("{place} changed {MOST_ATTEMPTS} times while it was listed: repeat this when less is compacted")
+    }
+
+    /// Whether nothing was compacted since.
+    ///
+    /// # Errors
+    /// If the log cannot be listed.
+    pub(crate) async fn is_newest(&self, place: &Place) -> Result<bool> {
+        Ok(log::newest(place).await?.unwrap_or(0) == self.state.number)
+    }
+
+    fn of(state: State, found: Found, range: &Range) -> Self {
+        let compacted = state.recordings();
+        let is_whole = |name: &Name| match &name.stem {
+            Stem::Recording(id) => !compacted.contains(id.as_str()),
+            // Those of the log come from there, whether they were found or not: a missing one has to be named.
+            Stem::Compacted(_) => false,
+        };
+        let mut names: BTreeSet<Name> = found.files.into_keys().filter(is_whole).collect();
+        drop(compacted);
+        names.extend(state.files.iter().filter(|file| range.has(&file.partition)).map(|file| file.name()));
+        Self { state, names }
+    }
+}
+
+/// What is in the folder of a table.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) files: BTreeMap<Name, ObjectMeta>,
+    pub(crate) foreign: Vec<Path>,
+}
+
+/// Lists the files of a table. Days that are not asked for are not looked into.
+///
+/// # Errors
+/// If a folder cannot be listed.
+pub(crate) async fn list(place: &Place, table: &str, range: &Range) -> Result<Found> {
+    let mut found = Found::default();
+    for folder in place.folders(&Path::parse(table)?).await? {
+        let date = folder.filename().and_then(|name| name.strip_prefix("date="));
+        if date.is_some_and(|date| !range.has_date(date)) {
+            continue;
+        }
+        for file in place.list(&folder).await? {
+            match Name::parse(table, &file.location) {
+                Some(name) if range.has(&name.partition) => {
+                    found.files.insert(name, file);
+                }
+                Some(_) => {}
+                // What is being written has another ending.
+                None if file.location.extension() == Some("parquet") => found.foreign.push(file.location),
+                None => {}
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::log::Compacted;
+    use super::*;
+
+    fn partition(date: &str, service: &str) -> Partition {
+        Partition { date: date.to_owned(), service: service.to_owned() }
+    }
+
+    fn id(digit: char) -> String {
+        digit.to_string().repeat(32)
+    }
+
+    fn found(stems: &[String]) -> Found {
+        let meta = |path: Path| ObjectMeta {
+            location: path,
+            last_modified: chrono::DateTime::default(),
+            size: 1,
+            e_tag: None,
+            version: None,
+        };
+        let file = |stem: &String| {
+            let name =
+                Name { partition: partition("2026-11-26", "api"), stem: Stem::parse(stem).expect("a stem") };
+            let path = name.path(RECORDINGS).expect("a path");
+            (name, meta(path))
+        };
+        Found { files: stems.iter().map(file).collect(), foreign: Vec::new() }
+    }
+
+    #[test]
+    fn what_is_in_a_compacted_file_counts_once() {
+        let [a, b, c] = ['a', 'b', 'c'].map(id);
+        let compacted = Compacted {
+            partition: partition("2026-11-26", "api"),
+            file: format!("c{}", id('1')),
+            recordings: BTreeSet::from([a.clone(), b.clone()]),
+            bytes: 1,
+        };
+        let state = State { number: 1, files: vec![compacted.clone()] };
+        // The compaction was killed before it removed `a`, and another one left a file that nothing refers to.
+        let files = found(&[a.clone(), c.clone(), compacted.file.clone(), format!("c{}", id('2'))]);
+        let live = Live::of(state.clone(), files, &Range::default());
+        let stems: Vec<&str> = live.names.iter().map(|name| name.stem.as_str()).collect();
+        assert_eq!(stems, [c.as_str(), compacted.file.as_str()]);
+        // A day that nobody asks for.
+        let range = Range { since: Some("2026-11-27".to_owned()), ..Range::default() };
+        assert!(Live::of(state, Found::default(), &range).names.is_empty());
+    }
+
+    #[test]
+    fn days_and_services_are_a_range() {
+        let range = Range {
+            services: vec!["api".to_owned()],
+            since: Some("2026-11-02".to_owned()),
+            until: Some("2026-11-03".to_owned()),
+        };
+        let has = |date, service| range.has(&partition(date, service));
+        assert!(has("2026-11-02", "api") && has("2026-11-03", "api"));
+        assert!(!has("2026-11-01", "api") && !has("2026-11-04", "api") && !has("2026-11-02", "web"));
+        assert!(Range::default().has(&partition("1970-01-01", "anything")));
+    }
+}

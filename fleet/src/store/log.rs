@@ -1,0 +1,148 @@
+//! The log: which recordings are in which compacted file.
+//!
+//! Each entry is the whole state, `_heapwise/log/NNNNNNNNNN.json`; the one with the highest number counts. To change the state is to
+//! make the next entry, which fails if it is there already: then somebody else was faster, and the change has to be planned anew.
+
+use super::{Name, Partition, Place, Stem, plain};
+use anyhow::{Context, Result, ensure};
+use object_store::path::Path;
+use object_store::{ObjectStoreExt, PutMode, PutOptions, PutPayload};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeSet, HashSet};
+
+/// The folder of the log. Engines that look for files of a table do not look into it.
+const FOLDER: &str = "_heapwise/log";
+/// The version of an entry's form.
+const VERSION: u32 = 1;
+/// Of more bytes no entry is: a million recordings have 35 MB.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// The state of a fleet: what was compacted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct State {
+    /// The number of its entry; 0 before the first one.
+    pub(crate) number: u64,
+    pub(crate) files: Vec<Compacted>,
+}
+
+/// A file in each table, with the rows of many recordings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Compacted {
+    #[serde(flatten)]
+    pub(crate) partition: Partition,
+    /// Its name, without `.parquet`.
+    pub(crate) file: String,
+    /// What it has the rows of.
+    pub(crate) recordings: BTreeSet<String>,
+    /// All its files together.
+    pub(crate) bytes: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    version: u32,
+    compacted: Vec<Compacted>,
+}
+
+impl State {
+    /// The newest one.
+    ///
+    /// # Errors
+    /// If the log cannot be read, or is none of ours: then it is not known which files count.
+    pub(crate) async fn read(place: &Place) -> Result<Self> {
+        let Some(number) = newest(place).await? else { return Ok(Self::default()) };
+        let path = path(number)?;
+        let bytes = place.read(&path, MOST_BYTES).await?;
+        let entry: Entry =
+            serde_json::from_slice(&bytes).with_context(|| format!("{path} of {place} is damaged"))?;
+        ensure!(
+            entry.version == VERSION,
+            "{path} of {place} was written by a newer heapwise: this one does not know which files count"
+        );
+        for file in &entry.compacted {
+            ensure!(
+                matches!(Stem::parse(&file.file), Some(Stem::Compacted(_)))
+                    && super::name::is_date(&file.partition.date),
+                "{path} of {place} is damaged: it names {}",
+                file.file
+            );
+        }
+        Ok(Self { number, files: entry.compacted })
+    }
+
+    /// Makes this state the newest one, if nothing has changed since `self.number`.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    ///
+    /// Returns `false` if another one is there already.
+    pub(crate) async fn commit(&mut self, place: &Place) -> Result<bool> {
+        let path = path(self.number + 1)?;
+        let entry = Entry { version: VERSION, compacted: self.files.clone() };
+        let bytes = serde_json::to_vec(&entry).context("an entry of the log")?;
+        let only_if_new = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
+        match place.store().put_opts(&path, PutPayload::from(bytes), only_if_new).await {
+            Ok(_) => {
+                self.number += 1;
+                Ok(true)
+            }
+            Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }) => {
+                Ok(false)
+            }
+            Err(error) => Err(plain(error)).with_context(|| format!("cannot write {path} of {place}")),
+        }
+    }
+
+    /// The recordings that are in compacted files.
+    pub(crate) fn recordings(&self) -> HashSet<&str> {
+        self.files.iter().flat_map(|file| &file.recordings).map(String::as_str).collect()
+    }
+}
+
+impl Compacted {
+    pub(crate) fn name(&self) -> Name {
+        Name { partition: self.partition.clone(), stem: Stem::Compacted(self.file.clone()) }
+    }
+}
+
+/// The number of the newest entry.
+///
+/// # Errors
+/// If the log cannot be listed.
+pub(crate) async fn newest(place: &Place) -> Result<Option<u64>> {
+    Ok(entries(place).await?.into_iter().max())
+}
+
+/// Removes entries that nobody can be reading any more: all but the newest [`KEPT`], so that whoever began long ago cannot make an
+/// entry with the number of one that is gone.
+///
+/// # Errors
+/// If the log cannot be listed or an entry cannot be removed.
+pub(crate) async fn forget_old(place: &Place) -> Result<()> {
+    let mut numbers = entries(place).await?;
+    numbers.sort_unstable();
+    let n_old = numbers.len().saturating_sub(KEPT);
+    for number in &numbers[..n_old] {
+        let path = path(*number)?;
+        place
+            .store()
+            .delete(&path)
+            .await
+            .map_err(plain)
+            .with_context(|| format!("cannot remove {path} of {place}"))?;
+    }
+    Ok(())
+}
+
+/// More than all partitions that anybody compacts while one compaction runs.
+const KEPT: usize = 1000;
+
+async fn entries(place: &Place) -> Result<Vec<u64>> {
+    let found = place.list(&Path::parse(FOLDER)?).await?;
+    let number = |path: &Path| path.filename()?.strip_suffix(".json")?.parse().ok();
+    Ok(found.iter().filter_map(|file| number(&file.location)).collect())
+}
+
+fn path(number: u64) -> Result<Path> {
+    Ok(Path::parse(format!("{FOLDER}/{number:010}.json"))?)
+}

@@ -1,0 +1,117 @@
+//! Where a fleet lies: a folder, or a bucket of a store that speaks S3.
+
+use anyhow::{Context, Result, bail, ensure};
+use bytes::Bytes;
+use futures::TryStreamExt;
+use object_store::aws::AmazonS3Builder;
+use object_store::local::LocalFileSystem;
+use object_store::path::Path;
+use object_store::prefix::PrefixStore;
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
+use std::fmt;
+use std::sync::Arc;
+use url::Url;
+
+/// A fleet, wherever it lies. Paths in it begin with the name of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// As it was named.
+    shown: String,
+    store: Arc<dyn ObjectStore>,
+}
+
+impl Place {
+    /// A folder, or `s3://BUCKET/FOLDER`. Credentials of a store are those of the environment (`AWS_ACCESS_KEY_ID` and so on), and
+    /// nothing else's.
+    ///
+    /// # Errors
+    /// If there is no such folder, or the URL names no store that is known.
+    pub(crate) fn open(named: &str) -> Result<Self> {
+        match named.split_once("://") {
+            Some(("s3", _)) => Self::bucket(named),
+            Some((scheme, _)) => bail!("{scheme}:// is not known: name a folder, or s3://BUCKET/FOLDER"),
+            None => Self::folder(named),
+        }
+    }
+
+    fn folder(named: &str) -> Result<Self> {
+        let folder =
+            std::path::Path::new(named).canonicalize().with_context(|| format!("cannot open {named}"))?;
+        if !folder.is_dir() {
+            bail!(
+                "{named} is no folder of tables: `heapwise fleet ingest {named} -o FOLDER` makes one of a recording"
+            );
+        }
+        let store =
+            LocalFileSystem::new_with_prefix(&folder).with_context(|| format!("cannot open {named}"))?;
+        Ok(Self { shown: named.to_owned(), store: Arc::new(store) })
+    }
+
+    fn bucket(named: &str) -> Result<Self> {
+        let url = Url::parse(named).with_context(|| format!("{named} is no URL"))?;
+        let builder = AmazonS3Builder::from_env().with_url(named);
+        let store = builder.build().with_context(|| format!("cannot open {named}"))?;
+        let prefix =
+            Path::from_url_path(url.path()).with_context(|| format!("{named} has no usable path"))?;
+        Ok(Self { shown: named.to_owned(), store: Arc::new(PrefixStore::new(store, prefix)) })
+    }
+
+    pub(crate) fn store(&self) -> &Arc<dyn ObjectStore> {
+        &self.store
+    }
+
+    /// All files below a folder of it. None if there is no such folder.
+    ///
+    /// # Errors
+    /// If it cannot be listed.
+    pub(crate) async fn list(&self, below: &Path) -> Result<Vec<ObjectMeta>> {
+        let found = self.store.list(Some(below)).try_collect().await;
+        found.map_err(plain).with_context(|| format!("cannot list {below} of {self}"))
+    }
+
+    /// The folders directly below one.
+    ///
+    /// # Errors
+    /// If it cannot be listed.
+    pub(crate) async fn folders(&self, of: &Path) -> Result<Vec<Path>> {
+        let found = self.store.list_with_delimiter(Some(of)).await;
+        Ok(found.map_err(plain).with_context(|| format!("cannot list {of} of {self}"))?.common_prefixes)
+    }
+
+    /// A whole file.
+    ///
+    /// # Errors
+    /// If it cannot be read, or has more bytes than `most`.
+    pub(crate) async fn read(&self, path: &Path, most: u64) -> Result<Bytes> {
+        let what = || format!("cannot read {path} of {self}");
+        let found = self.store.get(path).await.map_err(plain).with_context(what)?;
+        ensure!(
+            found.meta.size <= most,
+            "{path} of {self} has {} bytes: at most {most} are read",
+            found.meta.size
+        );
+        found.bytes().await.map_err(plain).with_context(what)
+    }
+}
+
+/// What went wrong with a store, in one sentence: its errors repeat those below them, and have documents in them.
+pub(crate) fn plain(error: object_store::Error) -> anyhow::Error {
+    let mut inner: &dyn std::error::Error = &error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    let whole = error.to_string();
+    let between = |before: &str, behind: &str| {
+        whole.split_once(before)?.1.split_once(behind).map(|(text, _)| text.to_owned())
+    };
+    let text = between("<Message>", "</Message>")
+        .or_else(|| inner.to_string().lines().next().map(str::to_owned))
+        .unwrap_or_default();
+    anyhow::Error::msg(text)
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
