@@ -1,6 +1,6 @@
 //! Makes a fleet of some real recordings: `cargo run --release --example made_fleet -- FOLDER FIRST LAST RECORDING…`.
 
-#[path = "../tests/made/mod.rs"]
+#[path = "../tests/it/made.rs"]
 mod made;
 
 use std::path::PathBuf;

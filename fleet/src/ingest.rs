@@ -1,6 +1,6 @@
 //! `heapwise fleet ingest`: adds recordings to tables.
 //!
-//! `heapwise export` reads a recording and makes its tables, in a process of its own: a recording that is damaged, hostile or too large
+//! `heapwise export` reads a recording and makes its tables, in a separate process: a recording that is damaged, hostile or too large
 //! costs that one and no other. What is added here are files, the one in `recordings` last, so that a recording is there with all its
 //! tables or not at all.
 

@@ -11,6 +11,7 @@ use anyhow::Context;
 use datafusion::common::ScalarValue;
 use heapwise_report::escape::terminal;
 use heapwise_report::say;
+use std::io::IsTerminal;
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -120,6 +121,8 @@ pub(crate) fn show(
 
 /// Columns of the terminal; none where output goes elsewhere.
 fn terminal_width() -> Option<usize> {
-    let (terminal_size::Width(width), _) = terminal_size::terminal_size_of(std::io::stdout())?;
-    Some(usize::from(width))
+    if !std::io::stdout().is_terminal() {
+        return None;
+    }
+    terminal_size::terminal_size().map(|(terminal_size::Width(width), _)| usize::from(width))
 }

@@ -1,4 +1,4 @@
-//! The shelf of questions: a file of SQL each, and one table that lists them.
+//! The registry of questions: a file of SQL each, and one table that lists them.
 
 /// Their names and their SQL, which begins with what they answer.
 pub(crate) const QUESTIONS: &[(&str, &str)] = &[
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_file_is_on_the_shelf_and_says_what_it_answers() {
+    fn each_file_is_listed_and_says_what_it_answers() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/fleet/tables/questions");
         let files = std::fs::read_dir(folder).expect("the folder").count();
         assert_eq!(files, QUESTIONS.len());

@@ -10,7 +10,7 @@ use object_store::ObjectStore;
 use object_store::path::Path;
 use std::collections::BTreeSet;
 
-/// What nothing refers to may be about to be referred to by somebody else, for this long.
+/// What nothing refers to may be what another compaction is about to refer to, for this long.
 const PATIENCE: TimeDelta = TimeDelta::hours(6);
 
 /// Removes files in all tables that a compaction replaced, and old ones that nothing refers to: what was broken off leaves them.
@@ -55,7 +55,7 @@ async fn remove_paths(place: &Place, paths: Vec<Path>) -> Result<()> {
     let mut results = place.store().delete_stream(paths);
     while let Some(result) = results.next().await {
         match result {
-            // Somebody else removed it.
+            // Another compaction removed it.
             Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
             Err(error) => {
                 return Err(plain(error)).with_context(|| format!("cannot remove a file of {place}"));

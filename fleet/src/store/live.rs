@@ -161,7 +161,7 @@ mod tests {
         let live = Live::of(state.clone(), files, &Range::default());
         let stems: Vec<&str> = live.names.iter().map(|name| name.stem.as_str()).collect();
         assert_eq!(stems, [c.as_str(), compacted.file.as_str()]);
-        // A day that nobody asks for.
+        // A day that is not asked for.
         let range = Range { since: Some("2026-11-27".to_owned()), ..Range::default() };
         assert!(Live::of(state, Found::default(), &range).names.is_empty());
     }

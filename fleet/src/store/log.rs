@@ -1,7 +1,7 @@
 //! The log: which recordings are in which compacted file.
 //!
 //! Each entry is the whole state, `_heapwise/log/NNNNNNNNNN.json`; the one with the highest number counts. To change the state is to
-//! make the next entry, which fails if it is there already: then somebody else was faster, and the change has to be planned anew.
+//! make the next entry, which fails if it is there already: then another change was faster, and this one has to be planned anew.
 
 use super::{Name, Partition, Place, Stem, plain};
 use anyhow::{Context, Result, ensure};
@@ -113,7 +113,7 @@ pub(crate) async fn newest(place: &Place) -> Result<Option<u64>> {
     Ok(entries(place).await?.into_iter().max())
 }
 
-/// Removes entries that nobody can be reading any more: all but the newest [`KEPT`], so that whoever began long ago cannot make an
+/// Removes entries that are not read any more: all but the newest [`KEPT`], so that a change that began long ago cannot make an
 /// entry with the number of one that is gone.
 ///
 /// # Errors
@@ -134,7 +134,7 @@ pub(crate) async fn forget_old(place: &Place) -> Result<()> {
     Ok(())
 }
 
-/// More than all partitions that anybody compacts while one compaction runs.
+/// More than all days and services that are compacted while one compaction runs.
 const KEPT: usize = 1000;
 
 async fn entries(place: &Place) -> Result<Vec<u64>> {

@@ -71,8 +71,20 @@ fn check(variables: &[(&'static str, OsString)]) -> Result<()> {
     arguments.extend(packages);
     // Programs that record themselves.
     arguments.extend(["--features", "heapwise/record-to"]);
+    let quick = unoptimised(&std::fs::read_to_string(cargo::root().join("Cargo.toml"))?)?;
+    arguments.extend(quick.iter().flat_map(|setting| ["--config", setting]));
     start(cargo::command(&arguments).envs(variables.iter().cloned()))?;
     reports::compare(variables)
+}
+
+/// Settings that take back what the workspace optimises in a debug build: tests start that thousands of times, but few start the one for
+/// Windows, and compiling it takes longer.
+fn unoptimised(manifest: &str) -> Result<Vec<String>> {
+    let manifest: toml::Table = manifest.parse().context("Cargo.toml is not valid")?;
+    let packages =
+        manifest["profile"]["dev"]["package"].as_table().context("Cargo.toml optimises nothing")?;
+    let optimised = packages.iter().filter(|(_, settings)| settings.get("opt-level").is_some());
+    Ok(optimised.map(|(name, _)| format!("profile.dev.package.{name}.opt-level=0")).collect())
 }
 
 /// Shows a command and runs it. A program that hangs, which under Wine is often all that a crash looks like, is not waited
@@ -113,4 +125,15 @@ fn rustup(arguments: &[&str]) -> bool {
     let mut rustup = Command::new("rustup");
     rustup.args(arguments).current_dir(crate::cargo::root());
     rustup.output().is_ok_and(|output| output.status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_optimised_for_tests_is_not_for_windows() {
+        let manifest = "[profile.dev.package.a]\nopt-level = 2\n[profile.dev.package.b]\ndebug = \"full\"\n";
+        assert_eq!(unoptimised(manifest).expect("a manifest"), ["profile.dev.package.a.opt-level=0"]);
+    }
 }

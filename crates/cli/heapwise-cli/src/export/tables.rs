@@ -39,6 +39,10 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
         let why = "it has this recording already, under another service; remove it from all tables first";
         return Err(anyhow!("{}: {why}", other.display()).into());
     }
+    if is_compacted(folder, whole) {
+        let why = "it has this recording already, in a file with others that `heapwise fleet compact` wrote";
+        return Err(anyhow!("{}: {why}", folder.display()).into());
+    }
     let existing = Existing::of(args.destination.force);
     let path = folder.join(&whole.name);
     make_folders(&path)
@@ -64,6 +68,24 @@ fn elsewhere(folder: &Path, table: &TableFile) -> Option<PathBuf> {
     let others = services.filter_map(|entry| Some(entry.ok()?.path())).filter(|service| service != own);
     others.map(|service| service.join(name)).find(|path| path.exists())
 }
+
+/// Whether the recording is in a compacted file: the newest entry of the log names all that are.
+fn is_compacted(folder: &Path, table: &TableFile) -> bool {
+    let Some(id) = Path::new(&table.name).file_stem().and_then(|id| id.to_str()) else { return false };
+    let Ok(entries) = std::fs::read_dir(folder.join(LOG)) else { return false };
+    let newest = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "json"))
+        .max();
+    let is_sane =
+        |path: &PathBuf| std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.len() <= MOST_LOG_BYTES);
+    let text = newest.filter(is_sane).and_then(|path| std::fs::read_to_string(path).ok());
+    text.is_some_and(|text| text.contains(&format!("\"{id}\"")))
+}
+
+/// Where `heapwise fleet compact` says what it compacted, and of how many bytes no entry is.
+const LOG: &str = "_heapwise/log";
+const MOST_LOG_BYTES: u64 = 256 << 20;
 
 /// Reads the recording a second time, if it is a file.
 fn follow(recording: &mut Recording<'_>, args: &ExportArgs) -> Result<(), Failure> {

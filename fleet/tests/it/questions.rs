@@ -1,9 +1,7 @@
 //! The usual questions: another engine answers each with the same rows, before and after a compaction.
 
-mod made;
-mod program;
-
-use program::{document, ended, fleet, run};
+use crate::program::{document, ended, fleet, run};
+use crate::{made, program};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -28,7 +26,7 @@ fn by_us(folder: &Path, name: &str, values: &[&str]) -> Vec<Value> {
 fn by_duckdb(folder: &Path, file: &str, values: &[&str]) -> Vec<Value> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut python = Command::new(program::python());
-    python.arg(root.join("tests/duckdb_answers.py")).arg(folder);
+    python.arg(root.join("tests/it/duckdb_answers.py")).arg(folder);
     python.arg(root.join(format!("../crates/fleet/tables/questions/{file}.sql"))).args(values);
     let (out, _) = ended(&python.output().expect("Python with DuckDB"), 0);
     document(&out).as_array().expect("rows").clone()

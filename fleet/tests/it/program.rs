@@ -1,7 +1,5 @@
 //! Runs the program as a user does, and what it needs.
 
-#![allow(dead_code, reason = "not each test needs all of it")]
-
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,13 +1,11 @@
 //! What cannot be read is named, counted and left out, and the rest is answered.
 
-mod made;
-mod program;
-
+use crate::program::{document, ended, fleet, run};
+use crate::{made, program};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
-use program::{document, ended, fleet, run};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,9 +1,7 @@
 //! Nothing is lost or there twice, whatever is compacted, killed or asked at the same time.
 
-mod made;
-mod program;
-
-use program::{ended, fleet, rows, run, sums};
+use crate::program::{ended, fleet, rows, run, sums};
+use crate::{made, program};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
