@@ -4,6 +4,8 @@
 pub(crate) const USAGE: u8 = 2;
 /// Something could not be read and was left out.
 pub(crate) const UNREADABLE: u8 = 4;
+/// The user interrupted it.
+pub(crate) const INTERRUPTED: u8 = 130;
 /// Anything else.
 const UNEXPECTED: u8 = 1;
 

@@ -6,6 +6,7 @@
 
 use crate::args::IngestArgs;
 use crate::failure::{Failure, UNREADABLE};
+use crate::progress::Progress;
 use crate::store::live::{Live, RECORDINGS, Range};
 use crate::store::{Name, Place, Stem, plain};
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -96,7 +97,9 @@ pub(crate) async fn add(
     };
     let mut results = futures::stream::iter(files).map(one).buffer_unordered(cores);
     let mut added = Added::default();
+    let progress = Progress::new("recordings", files.len() as u64);
     while let Some((file, result)) = results.next().await {
+        progress.step();
         match result {
             Ok(0) => added.there += 1,
             Ok(bytes) => {
@@ -104,7 +107,7 @@ pub(crate) async fn add(
                 added.bytes += bytes;
             }
             Err(Problem::OfRecording(error)) => {
-                say!("heapwise: warning: {} is left out: {error:#}", file.display());
+                progress.beside(|| say!("heapwise: warning: {} is left out: {error:#}", file.display()));
                 added.unread += 1;
             }
             Err(Problem::OfFleet(error)) => return Err(error),

@@ -11,16 +11,20 @@ mod compact;
 mod engine;
 mod failure;
 mod ingest;
+mod progress;
 mod query;
 mod store;
 
 use args::{Cli, Fleet, Top};
 use clap::Parser;
 use failure::Failure;
+use futures::future::{Either, select};
 use heapwise_report::escape::terminal::Verbosity;
 use heapwise_report::{escape, say};
 use std::io::IsTerminal;
+use std::pin::pin;
 use std::process::ExitCode;
+use tokio::signal::unix::{SignalKind, signal};
 
 fn main() -> ExitCode {
     // Tables are their owner's alone.
@@ -40,13 +44,34 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    match runtime.block_on(command(cli)) {
+    let result = runtime.block_on(async {
+        let asked_to_end = pin!(interrupted());
+        match select(pin!(command(cli)), asked_to_end).await {
+            Either::Left((result, _)) => result,
+            // What is under way is dropped, and its temporary files with it.
+            Either::Right(_) => Ok(failure::INTERRUPTED),
+        }
+    });
+    // A file that is being read is not waited for.
+    runtime.shutdown_background();
+    match result {
         Ok(code) => ExitCode::from(code),
         Err(Failure { error, code }) => {
             say!("heapwise: error: {error:#}");
             ExitCode::from(code)
         }
     }
+}
+
+/// Ends when the user, or whatever started this, wants an end.
+async fn interrupted() {
+    let terminated = async {
+        match signal(SignalKind::terminate()) {
+            Ok(mut signals) => drop(signals.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    select(pin!(tokio::signal::ctrl_c()), pin!(terminated)).await;
 }
 
 async fn command(cli: Cli) -> Result<u8, Failure> {

@@ -2,7 +2,7 @@
 
 use crate::answer::{self, Grid};
 use crate::args::{Format, LimitArgs, QueryArgs, RangeArgs};
-use crate::engine::{Left, Session, Settings};
+use crate::engine::{Answer, Session, Settings};
 use crate::failure::{Failure, UNREADABLE};
 use crate::ingest::{self, Exporter};
 use crate::store::Place;
@@ -21,7 +21,7 @@ pub(crate) async fn query(args: &QueryArgs, exporter: &Exporter) -> Result<u8, F
         args.set.iter().map(|(name, value)| (name.clone(), ScalarValue::from(value.as_str()))).collect();
     let answer = asked.session.ask(&args.sql, &values).await?;
     let grid = Grid::new(&answer.schema, &answer.batches)?;
-    show(&args.sql, &grid, &answer.left, args.format, false)
+    show(&args.sql, &grid, &answer, args.format, false)
 }
 
 /// Fleets that are open, and the tables that were made of recordings for this question only.
@@ -96,7 +96,7 @@ const MOST_NAMED: usize = 10;
 pub(crate) fn show(
     question: &str,
     grid: &Grid,
-    left: &[Left],
+    answer: &Answer,
     format: Format,
     has_units: bool,
 ) -> Result<u8, Failure> {
@@ -106,10 +106,16 @@ pub(crate) fn show(
             terminal::print(&text, false)?;
         }
         Format::Json => {
-            let text = serde_json::to_string_pretty(&answer::json(question, grid, left))?;
+            let text = serde_json::to_string_pretty(&answer::json(question, grid, &answer.left))?;
             terminal::put_out(format!("{}\n", terminal::json(&text)).as_bytes())?;
         }
     }
+    for place in &answer.empty {
+        say!(
+            "heapwise: warning: {place} has no recordings, or none of those days and services: `heapwise fleet ingest` adds some"
+        );
+    }
+    let left = &answer.left;
     for left in left.iter().take(MOST_NAMED) {
         say!("heapwise: warning: {} is left out: {}", left.path, left.why);
     }

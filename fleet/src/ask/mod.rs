@@ -33,7 +33,7 @@ pub(crate) async fn ask(args: &AskArgs, exporter: &crate::ingest::Exporter) -> R
     let values = defaults::complete(&asked.session, &question, &args.set, &args.range).await?;
     let answer = asked.session.ask(&question.sql, &values).await?;
     let grid = Grid::new(&answer.schema, &answer.batches)?;
-    query::show(&question.about, &grid, &answer.left, args.format, true)
+    query::show(&question.about, &grid, &answer, args.format, true)
 }
 
 /// All questions, a line each.

@@ -10,6 +10,7 @@ mod write;
 use crate::args::CompactArgs;
 use crate::engine::{Left, Session};
 use crate::failure::{Failure, UNREADABLE};
+use crate::progress::Progress;
 use crate::query::{range_of, settings};
 use crate::store::live::{Live, Range};
 use crate::store::log::{self, Compacted};
@@ -31,13 +32,18 @@ pub(crate) async fn compact(args: &CompactArgs) -> Result<u8, Failure> {
     'fleet: loop {
         let live = Live::read(&place, &range).await?;
         let sizes = plan::sizes(&place, &range).await?;
-        for group in plan::groups(&live, &sizes, &done.refused) {
+        let groups = plan::groups(&live, &sizes, &done.refused);
+        let progress = Progress::new("days and services", groups.len() as u64);
+        for group in groups {
             let outcome = match write::unreadable(&session, &group, false).await? {
                 left if left.is_empty() => switch(&session, &place, &group, &mut done).await,
                 left => Ok(Outcome::Unreadable(left)),
             };
             let outcome = match outcome {
-                Ok(Outcome::Switched) => continue,
+                Ok(Outcome::Switched) => {
+                    progress.step();
+                    continue;
+                }
                 // What others replaced is gone, which is no damage.
                 _ if !is_live(&place, &group).await? => Outcome::Lost,
                 Ok(outcome) => outcome,

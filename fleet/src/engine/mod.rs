@@ -11,4 +11,4 @@ mod schema;
 mod session;
 
 pub(crate) use check::Left;
-pub(crate) use session::{Session, Settings};
+pub(crate) use session::{Answer, Session, Settings};

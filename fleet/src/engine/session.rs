@@ -47,6 +47,8 @@ pub(crate) struct Answer {
     pub(crate) batches: Vec<RecordBatch>,
     /// Files that were left out.
     pub(crate) left: Vec<Left>,
+    /// Fleets without recordings in the range.
+    pub(crate) empty: Vec<String>,
 }
 
 /// The files of one table that are read, for each fleet.
@@ -89,7 +91,7 @@ impl Session {
         let tables = self.tables_in(sql)?;
         let mut damaged: BTreeMap<String, Left> = BTreeMap::new();
         for attempt in 1.. {
-            let (mut files, mut left) = self.files(&tables).await?;
+            let (mut files, mut left, empty) = self.files(&tables).await?;
             for table in &mut files {
                 for (place, files) in self.places.iter().zip(&mut table.of_places) {
                     files.retain(|(_, meta)| {
@@ -99,7 +101,7 @@ impl Session {
             }
             left.extend(damaged.values().cloned());
             let error = match self.run(sql, parameters, &files).await {
-                Ok((schema, batches)) => return Ok(Answer { schema, batches, left }),
+                Ok((schema, batches)) => return Ok(Answer { schema, batches, left, empty }),
                 Err(error) if attempt >= MOST_ATTEMPTS => return Err(error),
                 Err(error) => error,
             };
@@ -193,22 +195,23 @@ impl Session {
     }
 
     /// What is read for these tables, and what is not. All tables are of the same moment.
-    async fn files(&self, tables: &[&'static Table]) -> Result<(Vec<Files>, Vec<Left>)> {
+    async fn files(&self, tables: &[&'static Table]) -> Result<(Vec<Files>, Vec<Left>, Vec<String>)> {
         let mut files: Vec<Files> =
             tables.iter().map(|&table| Files { table, of_places: Vec::new() }).collect();
-        let mut left = Vec::new();
+        let (mut left, mut empty) = (Vec::new(), Vec::new());
         for place in self.places.iter().filter(|_| !tables.is_empty()) {
-            let checked = self.of_place(place, tables).await?;
+            let (checked, is_empty) = self.of_place(place, tables).await?;
+            empty.extend(is_empty.then(|| place.to_string()));
             for (table, checked) in files.iter_mut().zip(checked) {
                 table.of_places.push(checked.files);
                 left.extend(checked.left);
             }
         }
-        Ok((files, left))
+        Ok((files, left, empty))
     }
 
-    /// The same for one fleet: for each table what its files are.
-    async fn of_place(&self, place: &Place, tables: &[&'static Table]) -> Result<Vec<Checked>> {
+    /// The same for one fleet: for each table what its files are, and whether there are no recordings.
+    async fn of_place(&self, place: &Place, tables: &[&'static Table]) -> Result<(Vec<Checked>, bool)> {
         for _ in 0..MOST_CHANGES {
             let live = Live::read(place, &self.range).await?;
             let mut all = Vec::new();
@@ -220,7 +223,7 @@ impl Session {
             let is_missing =
                 all.iter().flat_map(|checked| &checked.left).any(|left| left.why == Why::Missing);
             if !is_missing || live.is_newest(place).await? {
-                return Ok(all);
+                return Ok((all, live.names.is_empty()));
             }
         }
         bail!("{place} changed {MOST_CHANGES} times while it was read: repeat this when less is compacted")
