@@ -115,13 +115,13 @@ enum Outcome {
 
 /// Whether all of a group still counts.
 async fn is_live(place: &Place, group: &Group) -> Result<bool> {
-    let live = Live::read(place, &Range::default()).await?;
+    let live = Live::read(place, &Range::of(&group.partition)).await?;
     Ok(group.inputs.iter().all(|name| live.names.contains(name)))
 }
 
 /// Writes the files of a group, makes them count, and removes what they replace.
 async fn switch(session: &Session, place: &Place, group: &Group, done: &mut Done) -> Result<Outcome> {
-    let live = Live::read(place, &Range::default()).await?;
+    let live = Live::read(place, &Range::of(&group.partition)).await?;
     if !group.inputs.iter().all(|name| live.names.contains(name)) {
         return Ok(Outcome::Lost);
     }

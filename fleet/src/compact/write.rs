@@ -27,7 +27,7 @@ const STACK: &str = "stack_id";
 pub(super) async fn unreadable(session: &Session, group: &Group, all: bool) -> Result<Vec<Left>> {
     let mut left = Vec::new();
     for table in TABLES {
-        left.extend(session.unreadable(table, &group.inputs, all).await?);
+        left.extend(session.unreadable(table, &group.partition, &group.inputs, all).await?);
     }
     Ok(left)
 }
@@ -54,7 +54,7 @@ async fn one(
 ) -> Result<u64> {
     let key = name.path(table.name)?;
     let what = || format!("cannot write {key} of {place}");
-    let mut rows = session.rows(table, &group.inputs, &select(table)).await?;
+    let mut rows = session.rows(table, &group.partition, &group.inputs, &select(table)).await?;
     let mut properties = table.properties()?.set_max_row_group_row_count(Some(ROWS_OF_A_GROUP));
     if table.columns.iter().any(|column| column.name == STACK) {
         properties = properties.set_column_bloom_filter_enabled(ColumnPath::from(STACK), true);

@@ -3,7 +3,7 @@
 use super::check::{self, Checked, Left, Why};
 use super::provider::{Part, Provider};
 use crate::store::live::{self, Live, Range};
-use crate::store::{Name, Place};
+use crate::store::{Name, Partition, Place};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -123,18 +123,19 @@ impl Session {
         bail!("no attempt was made")
     }
 
-    /// Which files of a table cannot be read, of those of recordings in the first fleet; with `all`, what they hold is read, too.
+    /// Which files of a table cannot be read, of those of a day and service in the first fleet; with `all`, what they hold is read, too.
     ///
     /// # Errors
     /// If the table cannot be listed.
     pub(crate) async fn unreadable(
         &self,
         table: &'static Table,
+        partition: &Partition,
         names: &[Name],
         all: bool,
     ) -> Result<Vec<Left>> {
         let place = &self.places[0];
-        let checked = self.checked(place, table, names).await?;
+        let checked = self.checked(place, table, partition, names).await?;
         let mut left: Vec<Left> = checked.left.into_iter().filter(|left| left.name.is_some()).collect();
         if all {
             left.extend(check::values(place, &checked.files).await);
@@ -149,10 +150,11 @@ impl Session {
     pub(crate) async fn rows(
         &self,
         table: &'static Table,
+        partition: &Partition,
         names: &[Name],
         sql: &str,
     ) -> Result<SendableRecordBatchStream> {
-        let checked = self.checked(&self.places[0], table, names).await?;
+        let checked = self.checked(&self.places[0], table, partition, names).await?;
         if let Some(left) = checked.left.iter().find(|left| left.name.is_some()) {
             bail!("{}: {}", left.path, left.why);
         }
@@ -163,8 +165,15 @@ impl Session {
         frame.execute_stream().await.map_err(failed)
     }
 
-    async fn checked(&self, place: &Place, table: &'static Table, names: &[Name]) -> Result<Checked> {
-        let found = live::list(place, table.name, &self.range).await?;
+    /// The files of these names, which are all of one day and service.
+    async fn checked(
+        &self,
+        place: &Place,
+        table: &'static Table,
+        partition: &Partition,
+        names: &[Name],
+    ) -> Result<Checked> {
+        let found = live::list(place, table.name, &Range::of(partition)).await?;
         Ok(check::footers(place, table, names.iter(), found, &self.runtime).await)
     }
 

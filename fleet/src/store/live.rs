@@ -19,6 +19,12 @@ pub(crate) struct Range {
 }
 
 impl Range {
+    /// One day of one service.
+    pub(crate) fn of(partition: &Partition) -> Self {
+        let Partition { date, service } = partition.clone();
+        Self { services: vec![service], since: Some(date.clone()), until: Some(date) }
+    }
+
     fn has(&self, partition: &Partition) -> bool {
         self.has_date(&partition.date)
             && (self.services.is_empty() || self.services.contains(&partition.service))
@@ -90,7 +96,20 @@ pub(crate) struct Found {
     pub(crate) foreign: Vec<Path>,
 }
 
-/// Lists the files of a table. Days that are not asked for are not looked into.
+impl Found {
+    fn add(&mut self, table: &str, file: ObjectMeta) {
+        match Name::parse(table, &file.location) {
+            Some(name) => {
+                self.files.insert(name, file);
+            }
+            // What is being written has another ending.
+            None if file.location.extension() == Some("parquet") => self.foreign.push(file.location),
+            None => {}
+        }
+    }
+}
+
+/// Lists the files of a table. Days and services that are not asked for are not looked into.
 ///
 /// # Errors
 /// If a folder cannot be listed.
@@ -101,15 +120,15 @@ pub(crate) async fn list(place: &Place, table: &str, range: &Range) -> Result<Fo
         if date.is_some_and(|date| !range.has_date(date)) {
             continue;
         }
-        for file in place.list(&folder).await? {
-            match Name::parse(table, &file.location) {
-                Some(name) if range.has(&name.partition) => {
-                    found.files.insert(name, file);
-                }
-                Some(_) => {}
-                // What is being written has another ending.
-                None if file.location.extension() == Some("parquet") => found.foreign.push(file.location),
-                None => {}
+        let services =
+            range.services.iter().map(|service| Path::parse(format!("{folder}/service={service}")));
+        let folders = match range.services.is_empty() {
+            true => vec![folder],
+            false => services.collect::<Result<_, _>>()?,
+        };
+        for folder in folders {
+            for file in place.list(&folder).await? {
+                found.add(table, file);
             }
         }
     }
