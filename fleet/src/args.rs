@@ -194,6 +194,10 @@ pub(crate) enum Format {
     Text,
     /// The document heapwise.answer/1.
     Json,
+    /// A table for a comment or a wiki.
+    Markdown,
+    /// A page for a browser, with a picture.
+    Html,
 }
 
 fn day(text: &str) -> Result<String, String> {

@@ -1,6 +1,6 @@
 //! `heapwise query`: a question in SQL about recordings or tables of them.
 
-use crate::answer::{self, Grid};
+use crate::answer::{self, About, Grid};
 use crate::args::{Format, LimitArgs, QueryArgs, RangeArgs};
 use crate::engine::{Answer, Session, Settings};
 use crate::failure::{Failure, UNREADABLE};
@@ -21,7 +21,8 @@ pub(crate) async fn query(args: &QueryArgs, exporter: &Exporter) -> Result<u8, F
         args.set.iter().map(|(name, value)| (name.clone(), ScalarValue::from(value.as_str()))).collect();
     let answer = asked.session.ask(&args.sql, &values).await?;
     let grid = Grid::new(&answer.schema, &answer.batches)?;
-    show(&args.sql, &grid, &answer, args.format, false)
+    let about = About { title: "heapwise query", question: &args.sql, sql: &args.sql };
+    show(about, &grid, &answer, args.format, false)
 }
 
 /// Fleets that are open, and the tables that were made of recordings for this question only.
@@ -94,7 +95,7 @@ const MOST_NAMED: usize = 10;
 
 /// Prints an answer, and warns about what is not in it. The exit code says so, too.
 pub(crate) fn show(
-    question: &str,
+    about: About<'_>,
     grid: &Grid,
     answer: &Answer,
     format: Format,
@@ -106,9 +107,11 @@ pub(crate) fn show(
             terminal::print(&text, false)?;
         }
         Format::Json => {
-            let text = serde_json::to_string_pretty(&answer::json(question, grid, &answer.left))?;
+            let text = serde_json::to_string_pretty(&answer::json(about.question, grid, &answer.left))?;
             terminal::put_out(format!("{}\n", terminal::json(&text)).as_bytes())?;
         }
+        Format::Markdown => terminal::print(&answer::markdown(about, grid, &answer.left), false)?,
+        Format::Html => terminal::put_out(answer::html(about, grid, &answer.left).as_bytes())?,
     }
     for place in &answer.empty {
         say!(

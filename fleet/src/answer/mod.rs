@@ -1,9 +1,12 @@
-//! What a query found, as a table for people or as JSON.
+//! What a query found, as a table, a page or JSON.
 
+mod chart;
+mod document;
 mod grid;
 mod json;
 mod text;
 
+pub(crate) use document::{About, html, markdown};
 pub(crate) use grid::{Column, Grid};
 pub(crate) use json::json;
 pub(crate) use text::text;

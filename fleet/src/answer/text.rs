@@ -60,7 +60,8 @@ fn shrink(widths: &mut [usize], most: usize) {
     }
 }
 
-fn shown(column: &Column, value: &Value, has_units: bool) -> String {
+/// A value as people read it, in one line.
+pub(super) fn shown(column: &Column, value: &Value, has_units: bool) -> String {
     match value {
         Value::Null => "–".to_owned(),
         Value::String(text) if has_units && column.name.ends_with("_id") => {
@@ -77,18 +78,9 @@ fn shown(column: &Column, value: &Value, has_units: bool) -> String {
 
 /// Numbers whose unit their column names.
 fn with_unit(column: &str, number: f64) -> String {
-    const OF_BYTES: [&str; 7] = [
-        "rss",
-        "live",
-        "internal_fragmentation",
-        "external_fragmentation",
-        "free_pages",
-        "metadata",
-        "allocators_own",
-    ];
     let sign = if number < 0.0 { "-" } else { "" };
     let whole = number.abs().round() as u64;
-    if column.ends_with("_bytes") || column.ends_with("_bytes_error") || OF_BYTES.contains(&column) {
+    if is_bytes(column) {
         format!("{sign}{}", units::bytes(whole))
     } else if column.ends_with("_change") {
         format!("{:+.1} %", number * 100.0)
@@ -97,6 +89,20 @@ fn with_unit(column: &str, number: f64) -> String {
     } else {
         format!("{number:.2}")
     }
+}
+
+/// Whether a column has bytes: its name says so, or it is a part of resident memory.
+pub(super) fn is_bytes(column: &str) -> bool {
+    const PARTS: [&str; 7] = [
+        "rss",
+        "live",
+        "internal_fragmentation",
+        "external_fragmentation",
+        "free_pages",
+        "metadata",
+        "allocators_own",
+    ];
+    column.ends_with("_bytes") || column.ends_with("_bytes_error") || PARTS.contains(&column)
 }
 
 /// One line, without what would move a cursor.

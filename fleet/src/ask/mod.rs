@@ -5,7 +5,7 @@ mod questions;
 
 pub(crate) use questions::{QUESTIONS, Question};
 
-use crate::answer::Grid;
+use crate::answer::{About, Grid};
 use crate::args::AskArgs;
 use crate::failure::{Failure, USAGE};
 use crate::query::{self, Asked};
@@ -33,7 +33,9 @@ pub(crate) async fn ask(args: &AskArgs, exporter: &crate::ingest::Exporter) -> R
     let values = defaults::complete(&asked.session, &question, &args.set, &args.range).await?;
     let answer = asked.session.ask(&question.sql, &values).await?;
     let grid = Grid::new(&answer.schema, &answer.batches)?;
-    query::show(&question.about, &grid, &answer, args.format, true)
+    let title = format!("heapwise fleet ask {name}");
+    let about = About { title: &title, question: &question.about, sql: &question.sql };
+    query::show(about, &grid, &answer, args.format, true)
 }
 
 /// All questions, a line each.

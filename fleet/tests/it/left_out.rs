@@ -128,8 +128,16 @@ fn a_compaction_leaves_what_it_cannot_read_as_it_is() {
 fn hostile_names_stay_text() {
     let folder = tempfile::tempdir().expect("a folder");
     made::add(folder.path(), &program::recordings(), 0..3);
-    let sql = "select 'a\u{1b}[2J\u{202e}\nb' as \"c\u{1b}[31m\" from recordings";
-    let words = ["query", sql, folder.path().to_str().expect("text")];
+    const HOSTILE: &str = "select 'a\u{1b}[2J\u{202e}\nb' as \"c\u{1b}[31m\" from recordings";
+    let sql = "select '<b>' || chr(27) || '[2J|`\\' as \"<i>\u{1b}\" , 1 as n from recordings";
+    for (format, harmless) in [("html", "&lt;b&gt;"), ("markdown", "\\u"), ("text", "<b>")] {
+        let words = ["query", "--format", format, sql, folder.path().to_str().expect("text")];
+        let (out, _) = ended(&fleet(&words).output().expect("the program"), 0);
+        assert!(!out.contains('\u{1b}') && out.contains(harmless), "{format}: {out}");
+        assert!(format != "html" || !out.contains("<b>") && !out.contains("<i>"), "{format}: {out}");
+        assert_eq!(out.contains("<svg"), format == "html", "{out}");
+    }
+    let words = ["query", HOSTILE, folder.path().to_str().expect("text")];
     for format in ["text", "json"] {
         let mut command = fleet(&words);
         let output = command.args(["--format", format]).output().expect("the program");

@@ -1,4 +1,5 @@
 -- Which services run with something outside of their code that slows the heap, on how many hosts?
+-- Chart: service, check_name: recordings
 select
     recordings.service_name as service,
     environment.check_name,

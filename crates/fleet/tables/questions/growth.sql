@@ -1,5 +1,6 @@
 -- Which call sites hold more memory at the peak in a newer release than in an older one?
 -- $service, $old, $new: the service and two of its releases. Numbers are means over the recordings of a release.
+-- Chart: place: growth_bytes
 with runs as (
     select recording, release
     from recordings

@@ -1,5 +1,6 @@
 -- On which hosts is how much never freed, and which call site has most of it?
 -- $service: the service. Numbers are means over the recordings of a host.
+-- Chart: host: never_freed_bytes
 with runs as (
     select recording, coalesce(host, '(unknown)') as host, never_freed_bytes
     from recordings

@@ -1,5 +1,6 @@
 -- Which hosts are unlike the others with the same service and release? Compared is the peak of resident memory: the mean of a host with the
 -- median of all hosts, in multiples of the median distance from that. Three hosts at least are needed, and a tenth of the median.
+-- Chart: service, release, host: peak_rss_bytes
 with hosts as (
     select service_name as service, release, host, count(*) as recordings, avg(peak_rss_bytes) as peak_rss_bytes
     from recordings

@@ -1,5 +1,6 @@
 -- How much resident memory of each service is not live data but the allocator's: what another allocator, or other settings, could save
 -- at most? Numbers are means over recordings, at the peak of their resident memory.
+-- Chart: service, allocator: live, internal_fragmentation, external_fragmentation, free_pages, metadata
 select
     recordings.service_name as service,
     recordings.allocator,

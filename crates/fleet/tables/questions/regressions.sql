@@ -1,5 +1,6 @@
 -- How do releases of each service differ from the one before? A release comes before another if its first recording does.
 -- Numbers are means over the recordings of a release; changes are shares of the release before.
+-- Chart: service, release: peak_rss_bytes
 with releases as (
     select
         service_name as service,
@@ -27,6 +28,8 @@ select
     before,
     release,
     recordings,
+    peak_live_bytes,
+    peak_rss_bytes,
     requests / nullif(requests_before, 0) - 1 as requests_change,
     peak_live_bytes / nullif(live_before, 0) - 1 as peak_live_change,
     peak_rss_bytes / nullif(rss_before, 0) - 1 as peak_rss_change

@@ -1,5 +1,6 @@
 -- Which functions request most memory, over all services and recordings of a time?
 -- $from, $to: days, such as '2026-11-20'; the second one is not part of it.
+-- Chart: service, place: allocated_bytes
 select
     recordings.service_name as service,
     sites.place,

@@ -8,8 +8,8 @@ use crate::chart::{Bar, Curve, Dot, Strip, bars, class_of_part, emphasized, line
 use crate::escape::markdown::code_spans;
 use crate::html_page::{Markup, element, end_of_line, page, text};
 
-/// Renders it as a whole file.
-pub(crate) fn html(document: &Document) -> String {
+/// Renders it as a whole file, without a script.
+pub fn html(document: &Document) -> String {
     let mut parts = vec![element("h1", &[], [words(&document.title)])];
     if !document.aside.is_empty() {
         parts.push(paragraph("faint", &document.aside.as_str().into()));

@@ -11,8 +11,9 @@ mod table;
 mod terminal;
 mod words;
 
+use crate::chart::Unit;
 pub(crate) use figure::{Figure, Numbers, Picture};
-pub(crate) use html::html;
+pub use html::html;
 pub use markdown::markdown;
 pub use table::{Cell, Column, Place, Row, Table};
 pub use terminal::{curve::Course, terminal};
@@ -207,6 +208,21 @@ impl Block {
 /// Pictures, which only a browser has.
 #[derive(Clone, Debug, Default)]
 pub struct Figures(pub(crate) Vec<Figure>);
+
+impl Figures {
+    /// A bar for each row, which consists of parts: bytes, or else counts.
+    pub fn bars(
+        caption: impl Into<String>,
+        are_bytes: bool,
+        parts: impl IntoIterator<Item = String>,
+        rows: impl IntoIterator<Item = (String, Vec<f64>)>,
+    ) -> Self {
+        let unit = if are_bytes { Unit::Bytes } else { Unit::Count };
+        let rows = rows.into_iter().map(|(label, numbers)| Numbers { label, series: 0, numbers }).collect();
+        let picture = Picture::Bars { unit, parts: parts.into_iter().collect(), rows };
+        Self(vec![Figure { caption: caption.into(), picture }])
+    }
+}
 
 /// What a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
