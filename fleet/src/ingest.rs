@@ -5,11 +5,12 @@
 //! tables or not at all.
 
 use crate::args::IngestArgs;
+use crate::engine::{Left, Why};
 use crate::failure::{Failure, UNREADABLE};
 use crate::progress::Progress;
 use crate::store::live::{Live, RECORDINGS, Range};
 use crate::store::{Name, Place, Stem, plain};
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail};
 use futures::StreamExt;
 use heapwise_report::{note, say, units};
 use heapwise_tables::TABLES;
@@ -45,6 +46,9 @@ pub(crate) async fn ingest(args: &IngestArgs, exporter: &Exporter) -> Result<u8,
         }
     }
     let added = add(&files, &place, &labels, exporter).await?;
+    for left in &added.unread {
+        say!("heapwise: warning: {} is left out: {}", left.path, left.why);
+    }
     let n = |n: usize| {
         if n == 1 { "1 recording".to_owned() } else { format!("{} recordings", units::count(n as u64)) }
     };
@@ -53,27 +57,28 @@ pub(crate) async fn ingest(args: &IngestArgs, exporter: &Exporter) -> Result<u8,
         n(added.added),
         units::bytes(added.bytes),
         units::count(added.there as u64),
-        units::count(added.unread as u64)
+        units::count(added.unread.len() as u64)
     );
-    Ok(if added.unread > 0 { UNREADABLE } else { 0 })
+    Ok(if added.unread.is_empty() { 0 } else { UNREADABLE })
 }
 
 /// What has become of recordings.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Added {
     added: usize,
     there: usize,
-    unread: usize,
     bytes: u64,
+    /// Those that could not be read.
+    pub(crate) unread: Vec<Left>,
 }
 
 impl Added {
-    pub(crate) fn is_nothing(self) -> bool {
+    pub(crate) fn is_nothing(&self) -> bool {
         self.added + self.there == 0
     }
 }
 
-/// Adds recordings, several at once. Those that cannot be read are named and counted.
+/// Adds recordings, several at once. Those that cannot be read are in the result.
 ///
 /// # Errors
 /// If the fleet cannot be read or written.
@@ -107,8 +112,8 @@ pub(crate) async fn add(
                 added.bytes += bytes;
             }
             Err(Problem::OfRecording(error)) => {
-                progress.beside(|| say!("heapwise: warning: {} is left out: {error:#}", file.display()));
-                added.unread += 1;
+                let why = Why::Unread(format!("{error:#}"));
+                added.unread.push(Left { path: file.display().to_string(), name: None, why });
             }
             Err(Problem::OfFleet(error)) => return Err(error),
         }
@@ -132,7 +137,7 @@ async fn add_one(
 ) -> Result<u64, Problem> {
     let stage = tempfile::Builder::new().prefix("heapwise-").tempdir().context("cannot make a folder");
     let stage = stage.map_err(Problem::OfFleet)?;
-    exporter.export(file, stage.path(), labels).await.map_err(Problem::OfRecording)?;
+    exporter.export(file, stage.path(), labels).await?;
     let staged = Place::open(&stage.path().to_string_lossy()).map_err(Problem::OfFleet)?;
     let name = only_name(&staged).await.map_err(Problem::OfRecording)?;
     if !there.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(name.stem.as_str().to_owned())
@@ -210,7 +215,7 @@ impl Exporter {
 
     /// # Errors
     /// If it cannot be started, or cannot read the recording; then with what it says.
-    async fn export(&self, recording: &Path, folder: &Path, labels: &[OsString]) -> Result<()> {
+    async fn export(&self, recording: &Path, folder: &Path, labels: &[OsString]) -> Result<(), Problem> {
         let mut command = Command::new(&self.program);
         command
             .args(["export", "--quiet", "--to", "parquet", "-o"])
@@ -219,18 +224,18 @@ impl Exporter {
             .arg("--")
             .arg(recording);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
-        let started = command.spawn().with_context(|| format!("cannot run {}", self.program.display()))?;
-        let output = started.wait_with_output().await.context("cannot run heapwise export")?;
+        let run = || format!("cannot run {}", self.program.display());
+        let started = command.spawn().with_context(run).map_err(Problem::OfFleet)?;
+        let output = started.wait_with_output().await.with_context(run).map_err(Problem::OfFleet)?;
         let said = String::from_utf8_lossy(&output.stderr);
         for line in said.lines().filter(|line| line.contains(" warning: ")) {
             say!("{line}");
         }
+        if output.status.success() {
+            return Ok(());
+        }
         let error = said.lines().find_map(|line| line.strip_prefix("heapwise: error: "));
-        ensure!(
-            output.status.success(),
-            "{}",
-            error.map_or_else(|| format!("`heapwise export` ended with {}", output.status), str::to_owned)
-        );
-        Ok(())
+        let ended = || format!("`heapwise export` ended with {}", output.status);
+        Err(Problem::OfRecording(anyhow!(error.map_or_else(ended, str::to_owned))))
     }
 }

@@ -25,11 +25,6 @@ impl Progress {
     pub(crate) fn step(&self) {
         self.0.inc(1);
     }
-
-    /// Writes a line without the progress in it.
-    pub(crate) fn beside(&self, write: impl FnOnce()) {
-        self.0.suspend(write);
-    }
 }
 
 impl Drop for Progress {

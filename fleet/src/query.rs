@@ -2,8 +2,9 @@
 
 use crate::answer::{self, About, Grid};
 use crate::args::{Format, LimitArgs, QueryArgs, RangeArgs};
-use crate::engine::{Answer, Session, Settings};
-use crate::failure::{Failure, UNREADABLE};
+use crate::ask::Question;
+use crate::engine::{Answer, Left, Session, Settings};
+use crate::failure::{Failure, UNREADABLE, USAGE};
 use crate::ingest::{self, Exporter};
 use crate::store::Place;
 use crate::store::live::Range;
@@ -16,10 +17,15 @@ use std::path::Path;
 use tempfile::TempDir;
 
 pub(crate) async fn query(args: &QueryArgs, exporter: &Exporter) -> Result<u8, Failure> {
+    let needed = Question::new(&args.sql).parameters;
+    if let Some(name) = needed.iter().find(|needed| args.set.iter().all(|(name, _)| name != *needed)) {
+        let error = anyhow::anyhow!("the question needs ${name}: give it with --set {name}=VALUE");
+        return Err(Failure::new(USAGE, error));
+    }
     let asked = Asked::open(&args.places, &args.range, args.limits, exporter).await?;
     let values: Vec<(String, ScalarValue)> =
         args.set.iter().map(|(name, value)| (name.clone(), ScalarValue::from(value.as_str()))).collect();
-    let answer = asked.session.ask(&args.sql, &values).await?;
+    let answer = asked.ask(&args.sql, &values).await?;
     let grid = Grid::new(&answer.schema, &answer.batches)?;
     let about = About { title: "heapwise query", question: &args.sql, sql: &args.sql };
     show(about, &grid, &answer, args.format, false)
@@ -29,6 +35,8 @@ pub(crate) async fn query(args: &QueryArgs, exporter: &Exporter) -> Result<u8, F
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) session: Session,
+    /// Recordings that could not be read.
+    unread: Vec<Left>,
     /// Removed when the question is answered.
     _made: Option<TempDir>,
 }
@@ -47,16 +55,23 @@ impl Asked {
         let (recordings, fleets): (Vec<_>, Vec<_>) = named.iter().partition(|name| Path::new(name).is_file());
         let mut places = Vec::new();
         for name in fleets {
-            places.push(Place::open(name)?);
+            let place = Place::open(name)?;
+            if !places.iter().any(|other: &Place| other.is(&place)) {
+                places.push(place);
+            }
         }
-        let mut made = None;
+        let (mut made, mut unread) = (None, Vec::new());
         if !recordings.is_empty() {
             let folder =
                 tempfile::Builder::new().prefix("heapwise-").tempdir().context("cannot make a folder")?;
             let place = Place::open(&folder.path().to_string_lossy())?;
             let files: Vec<_> = recordings.iter().map(|name| Path::new(name).to_path_buf()).collect();
             let added = ingest::add(&files, &place, &[], exporter).await?;
+            unread.clone_from(&added.unread);
             if added.is_nothing() {
+                for left in &unread {
+                    say!("heapwise: warning: {} is left out: {}", left.path, left.why);
+                }
                 let error = anyhow::anyhow!("none of the recordings could be read");
                 return Err(Failure::new(UNREADABLE, error));
             }
@@ -64,7 +79,17 @@ impl Asked {
             made = Some(folder);
         }
         let session = Session::new(places, range_of(range), settings(limits))?;
-        Ok(Self { session, _made: made })
+        Ok(Self { session, unread, _made: made })
+    }
+
+    /// Asks them.
+    ///
+    /// # Errors
+    /// As [`Session::ask`].
+    pub(crate) async fn ask(&self, sql: &str, values: &[(String, ScalarValue)]) -> anyhow::Result<Answer> {
+        let mut answer = self.session.ask(sql, values).await?;
+        answer.left.extend(self.unread.iter().cloned());
+        Ok(answer)
     }
 }
 

@@ -37,7 +37,19 @@ impl Grid {
                 (0..batch.num_rows()).map(|_| columns.iter_mut().filter_map(Iterator::next).collect()),
             );
         }
-        Ok(Self { columns: schema.fields().iter().map(column).collect(), rows })
+        let mut columns: Vec<Column> = Vec::new();
+        for mut column in schema.fields().iter().map(column) {
+            let name = column.name.clone();
+            // Two tables may have a column of the same name.
+            for n in 2.. {
+                if columns.iter().all(|before| before.name != column.name) {
+                    break;
+                }
+                column.name = format!("{name}_{n}");
+            }
+            columns.push(column);
+        }
+        Ok(Self { columns, rows })
     }
 }
 
@@ -83,6 +95,15 @@ mod tests {
     use datafusion::arrow::datatypes::{Field, Int32Type};
     use serde_json::json;
     use std::sync::Arc;
+
+    #[test]
+    fn each_column_has_a_name_for_itself() {
+        let field = |name: &str| Field::new(name, DataType::Int64, true);
+        let schema = Schema::new(vec![field("a"), field("b"), field("a"), field("a_2")]);
+        let grid = Grid::new(&schema, &[]).expect("a grid");
+        let names: Vec<&str> = grid.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names, ["a", "b", "a_2", "a_2_2"]);
+    }
 
     #[test]
     fn values_keep_their_meaning() {

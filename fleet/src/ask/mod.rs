@@ -31,7 +31,7 @@ pub(crate) async fn ask(args: &AskArgs, exporter: &crate::ingest::Exporter) -> R
     }
     let asked = Asked::open(&args.places, &args.range, args.limits, exporter).await?;
     let values = defaults::complete(&asked.session, &question, &args.set, &args.range).await?;
-    let answer = asked.session.ask(&question.sql, &values).await?;
+    let answer = asked.ask(&question.sql, &values).await?;
     let grid = Grid::new(&answer.schema, &answer.batches)?;
     let title = format!("heapwise fleet ask {name}");
     let about = About { title: &title, question: &question.about, sql: &question.sql };

@@ -9,12 +9,15 @@ use heapwise_tables::TABLES;
 use object_store::ObjectStore;
 use object_store::path::Path;
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 /// What nothing refers to may be what another compaction is about to refer to, for this long.
 const PATIENCE: TimeDelta = TimeDelta::hours(6);
+/// A compaction that took longer than this refers to nothing: what it wrote may have been removed.
+pub(super) const LONGEST: Duration = Duration::from_secs(5 * 3600);
 
-/// Removes files in all tables that a compaction replaced, and old ones that nothing refers to: what was broken off leaves them.
-/// Returns how many.
+/// Removes files in all tables that a compaction replaced, and old compacted ones that nothing refers to: what was broken off leaves
+/// them. What an export has left cannot be distinguished from one that is under way, and stays for the next export to replace. Returns how many.
 ///
 /// # Errors
 /// If a table cannot be listed, or a file cannot be removed.
@@ -25,8 +28,11 @@ pub(super) async fn leftovers(place: &Place, range: &Range) -> Result<u64> {
     let mut gone = Vec::new();
     for table in TABLES {
         for (name, meta) in live::list(place, table.name, range).await?.files {
-            let is_replaced = matches!(&name.stem, Stem::Recording(id) if compacted.contains(id.as_str()));
-            if !live.names.contains(&name) && (is_replaced || meta.last_modified < oldest) {
+            let is_left = match &name.stem {
+                Stem::Recording(id) => compacted.contains(id.as_str()),
+                Stem::Compacted(_) => !live.names.contains(&name) && meta.last_modified < oldest,
+            };
+            if is_left {
                 gone.push(meta.location);
             }
         }

@@ -19,6 +19,7 @@ use anyhow::{Result, anyhow};
 use heapwise_report::{note, say, units};
 use plan::Group;
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 /// How often others may be faster.
 const MOST_LOST: usize = 100;
@@ -27,6 +28,7 @@ pub(crate) async fn compact(args: &CompactArgs) -> Result<u8, Failure> {
     let place = Place::open(&args.place)?;
     let range = range_of(&args.range);
     let session = Session::new(vec![place.clone()], range.clone(), settings(args.limits))?;
+    log::check(&place).await?;
     let removed = clean::leftovers(&place, &range).await?;
     let mut done = Done::default();
     'fleet: loop {
@@ -121,29 +123,56 @@ async fn is_live(place: &Place, group: &Group) -> Result<bool> {
 
 /// Writes the files of a group, makes them count, and removes what they replace.
 async fn switch(session: &Session, place: &Place, group: &Group, done: &mut Done) -> Result<Outcome> {
+    let begin = Instant::now();
     let live = Live::read(place, &Range::of(&group.partition)).await?;
     if !group.inputs.iter().all(|name| live.names.contains(name)) {
         return Ok(Outcome::Lost);
     }
-    let mut state = live.state;
-    let recordings = recordings(&state, group);
-    let stem = Stem::of(&recordings);
-    let file = stem.as_str().to_owned();
-    let name = Name { partition: group.partition.clone(), stem };
+    let recordings = recordings(&live.state, group);
+    let name = Name { partition: group.partition.clone(), stem: Stem::new_compacted() };
     let bytes = write::tables(session, place, group, &name).await?;
-    let replaced: BTreeSet<&str> = group.inputs.iter().map(|name| name.stem.as_str()).collect();
-    state.files.retain(|one| !replaced.contains(one.file.as_str()));
-    state.files.push(Compacted { partition: group.partition.clone(), file, recordings, bytes });
-    if !state.commit(place).await? {
+    place.settle().await?;
+    let file = name.stem.as_str().to_owned();
+    let new = Compacted { partition: group.partition.clone(), file, recordings, bytes };
+    if begin.elapsed() > clean::LONGEST || !commit(place, group, live.state, new.clone()).await? {
+        clean::remove(place, &[name]).await?;
         return Ok(Outcome::Lost);
     }
-    clean::remove(place, &group.inputs).await?;
+    place.settle().await?;
+    // Whatever was written meanwhile: nothing is removed but what is in the files that count now.
+    let newest = log::State::read(place).await?;
+    let replaced: Vec<Name> = group.inputs.iter().filter(|name| newest.has_replaced(name)).cloned().collect();
+    clean::remove(place, &replaced).await?;
     let n_tables = heapwise_tables::TABLES.len() as u64;
     done.files_before += group.inputs.len() as u64 * n_tables;
     done.files_after += n_tables;
     done.bytes_before += group.bytes;
     done.bytes_after += bytes;
     Ok(Outcome::Switched)
+}
+
+/// Makes a new file count in the place of a group. `false` if others have replaced something of the group.
+async fn commit(place: &Place, group: &Group, mut state: log::State, new: Compacted) -> Result<bool> {
+    let stems: BTreeSet<&str> = group.inputs.iter().map(|name| name.stem.as_str()).collect();
+    for _ in 0..MOST_LOST {
+        state.files.retain(|one| !stems.contains(one.file.as_str()));
+        state.files.push(new.clone());
+        if state.commit(place).await? {
+            return Ok(true);
+        }
+        // Mostly another day or service was switched.
+        state = log::State::read(place).await?;
+        let there: BTreeSet<&str> = state.files.iter().map(|one| one.file.as_str()).collect();
+        let in_files = state.recordings();
+        let is_left = |name: &Name| match &name.stem {
+            Stem::Recording(id) => !in_files.contains(id.as_str()),
+            Stem::Compacted(stem) => there.contains(stem.as_str()),
+        };
+        if !group.inputs.iter().all(is_left) {
+            return Ok(false);
+        }
+    }
+    Err(anyhow!("{place} is compacted by others all the time"))
 }
 
 /// The recordings that a group has the rows of.

@@ -2,10 +2,11 @@
 
 use super::schema::{self, Other};
 use crate::store::{Name, Place, live};
+use anyhow::{Context, Result};
 use datafusion::datasource::physical_plan::parquet::metadata::DFParquetMetadata;
 use datafusion::error::DataFusionError;
 use datafusion::execution::runtime_env::RuntimeEnv;
-use futures::StreamExt;
+use futures::{StreamExt, TryStreamExt};
 use heapwise_tables::Table;
 use object_store::{ObjectMeta, ObjectStoreExt};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -29,6 +30,10 @@ pub(crate) enum Why {
     Foreign(String),
     /// A newer heapwise wrote it.
     Newer(u32),
+    /// It has a column that this heapwise would not write.
+    More(String),
+    /// A recording that could not be read.
+    Unread(String),
     /// Its recording is there and it is not.
     Missing,
 }
@@ -44,6 +49,13 @@ impl fmt::Display for Why {
                     "written by a newer heapwise: version {version} of the tables; install a newer one to read it"
                 )
             }
+            Self::More(column) => {
+                write!(
+                    f,
+                    "written by a newer heapwise: it has a column {column}; install a newer one to compact it"
+                )
+            }
+            Self::Unread(error) => f.write_str(error),
             Self::Missing => f.write_str("missing: other tables have this recording"),
         }
     }
@@ -59,14 +71,26 @@ pub(crate) struct Checked {
 /// How many files are looked at at once. Most of the time goes by waiting for a disk or a store.
 const AT_ONCE: usize = 32;
 
+/// What files are checked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum For {
+    Reading,
+    /// Being written anew, with the columns that this heapwise knows.
+    Compacting,
+}
+
 /// Reads the footers of those files of a table that count. The engine reads them from its cache later.
+///
+/// # Errors
+/// If a store or a disk fails, which says nothing about a file.
 pub(crate) async fn footers(
+    what_for: For,
     place: &Place,
     table: &'static Table,
     names: impl Iterator<Item = &Name>,
     mut found: live::Found,
     runtime: &RuntimeEnv,
-) -> Checked {
+) -> Result<Checked> {
     let mut checked = Checked::default();
     let mut files = Vec::new();
     for name in names {
@@ -90,20 +114,27 @@ pub(crate) async fn footers(
         async move {
             let store = place.store().as_ref();
             let footer = DFParquetMetadata::new(store, &meta).with_file_metadata_cache(Some(cache));
+            let compare = match what_for {
+                For::Reading => schema::compare,
+                For::Compacting => schema::compare_exactly,
+            };
             let why = match footer.fetch_metadata().await {
-                Err(error) if is_not_found(&error) => Some(Why::Missing),
-                Err(error) => Some(Why::Damaged(first_line(&error))),
-                Ok(footer) => match schema::compare(table, &footer) {
+                Err(error) => {
+                    Some(of_error(&error).with_context(|| format!("cannot read {}", meta.location))?)
+                }
+                Ok(footer) => match compare(table, &footer) {
                     Ok(()) => None,
                     Err(Other::Newer(version)) => Some(Why::Newer(version)),
+                    Err(Other::More(column)) => Some(Why::More(column)),
                     Err(Other::Foreign(error)) => Some(Why::Foreign(error)),
                 },
             };
-            (name, meta, why)
+            anyhow::Ok((name, meta, why))
         }
     };
     let mut results = futures::stream::iter(files).map(read).buffered(AT_ONCE);
-    while let Some((name, meta, why)) = results.next().await {
+    while let Some(result) = results.next().await {
+        let (name, meta, why) = result?;
         match why {
             None => checked.files.push((name, meta)),
             Some(why) => {
@@ -111,25 +142,26 @@ pub(crate) async fn footers(
             }
         }
     }
-    checked
+    Ok(checked)
 }
 
 /// Reads all values of files, and says which cannot be read: for a query that failed, since a footer says nothing of them.
-pub(crate) async fn values(place: &Place, files: &[(Name, ObjectMeta)]) -> Vec<Left> {
+///
+/// # Errors
+/// If a store or a disk fails.
+pub(crate) async fn values(place: &Place, files: &[(Name, ObjectMeta)]) -> Result<Vec<Left>> {
     let read = |(name, meta): &(Name, ObjectMeta)| {
         let (name, meta) = (name.clone(), meta.clone());
         async move {
-            let error = read_all(place, &meta).await.err()?;
-            let why = if is_not_found(error.as_ref()) {
-                Why::Missing
-            } else {
-                Why::Damaged(first_line(error.as_ref()))
-            };
-            Some(Left { path: shown(place, meta.location.as_ref()), name: Some(name), why })
+            let Err(error) = read_all(place, &meta).await else { return anyhow::Ok(None) };
+            let path = shown(place, meta.location.as_ref());
+            let why = of_error(error.as_ref()).with_context(|| format!("cannot read {path}"))?;
+            Ok(Some(Left { path, name: Some(name), why }))
         }
     };
-    let results = futures::stream::iter(files).map(read).buffered(AT_ONCE);
-    results.filter_map(std::future::ready).collect().await
+    // Each is held as a whole.
+    let results = futures::stream::iter(files).map(read).buffered(2);
+    results.try_filter_map(|left| std::future::ready(Ok(left))).try_collect().await
 }
 
 async fn read_all(place: &Place, meta: &ObjectMeta) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
@@ -150,18 +182,36 @@ fn first_line(error: &dyn std::error::Error) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
-/// Whether a store has no such file. The engine puts its own errors around those of stores.
+/// What an error says about a file.
+///
+/// # Errors
+/// If it says nothing about it: a store that is away, a disk that fails, a file that may not be read.
+fn of_error(error: &(dyn std::error::Error + 'static)) -> Result<Why> {
+    match of_store(error) {
+        Some(object_store::Error::NotFound { .. }) => Ok(Why::Missing),
+        Some(error) => Err(anyhow::Error::msg(first_line(error))),
+        None => Ok(Why::Damaged(first_line(error))),
+    }
+}
+
+/// Whether a store has no such file.
 pub(super) fn is_not_found(error: &(dyn std::error::Error + 'static)) -> bool {
+    matches!(of_store(error), Some(object_store::Error::NotFound { .. }))
+}
+
+/// The error of a store in an error. The engine puts its own around those.
+fn of_store<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e object_store::Error> {
     let mut next = Some(error);
     while let Some(error) = next {
-        if matches!(error.downcast_ref(), Some(object_store::Error::NotFound { .. })) {
-            return true;
+        if let Some(of_store) = error.downcast_ref::<object_store::Error>() {
+            return Some(of_store);
         }
-        let inner = error.downcast_ref::<DataFusionError>().map(DataFusionError::find_root);
-        if let Some(DataFusionError::ObjectStore(inner)) = inner {
-            return matches!(**inner, object_store::Error::NotFound { .. });
+        if let Some(DataFusionError::ObjectStore(of_store)) =
+            error.downcast_ref::<DataFusionError>().map(DataFusionError::find_root)
+        {
+            return Some(of_store);
         }
         next = error.source();
     }
-    false
+    None
 }

@@ -3,12 +3,15 @@
 //! * [`schema`]: the columns of the contract as the engine's types;
 //! * [`check`]: which files can be read, before a query relies on them; the others are named and left out;
 //! * [`provider`]: a table whose rows are in the files that count;
-//! * [`session`]: the engine with all tables, within its limits.
+//! * [`limits`]: how much memory and how many cores it may take;
+//! * [`session`]: the engine with the tables that a query names.
 
 mod check;
+mod limits;
 mod provider;
 mod schema;
 mod session;
 
-pub(crate) use check::Left;
-pub(crate) use session::{Answer, Session, Settings};
+pub(crate) use check::{Left, Why};
+pub(crate) use limits::Settings;
+pub(crate) use session::{Answer, Session};

@@ -52,7 +52,23 @@ pub(crate) fn compare(table: &Table, file: &ParquetMetaData) -> Result<(), Other
 pub(crate) enum Other {
     /// Of this version.
     Newer(u32),
+    /// It has more columns: reading it is no harm, and writing it anew would lose them.
+    More(String),
     Foreign(String),
+}
+
+/// The same for a file that is to be written anew: it may not have columns that this heapwise does not know.
+///
+/// # Errors
+/// If it has.
+pub(crate) fn compare_exactly(table: &Table, file: &ParquetMetaData) -> Result<(), Other> {
+    compare(table, file)?;
+    let is_known = |name: &str| table.columns.iter().any(|column| column.name == name);
+    let fields = file.file_metadata().schema().get_fields();
+    match fields.iter().find(|field| !is_known(field.name())) {
+        Some(field) => Err(Other::More(field.name().to_owned())),
+        None => Ok(()),
+    }
 }
 
 fn columns(table: &Table, file: &SchemaDescriptor) -> Result<()> {

@@ -1,43 +1,32 @@
 //! The engine with the tables that a query names, within its limits.
 
-use super::check::{self, Checked, Left, Why};
+use super::check::{self, Checked, For, Left, Why};
+use super::limits::{Effort, Engines, Settings, is_exhausted};
 use super::provider::{Part, Provider};
 use crate::store::live::{self, Live, Range};
 use crate::store::{Name, Partition, Place};
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::error::ArrowError;
 use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::context::SQLOptions;
-use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
-use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::object_store::ObjectStoreUrl;
-use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
-use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
+use datafusion::prelude::{DataFrame, SessionContext};
 use futures::TryStreamExt;
 use heapwise_tables::{TABLES, Table};
 use object_store::ObjectMeta;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-/// What a query may take.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings {
-    /// Bytes that sorting, joining and grouping may hold. What needs more goes to temporary files.
-    pub(crate) memory: u64,
-    /// How many cores work on it.
-    pub(crate) threads: usize,
-}
-
 /// Fleets that queries can be asked of.
 #[derive(Debug)]
 pub(crate) struct Session {
     places: Vec<Place>,
     range: Range,
-    settings: Settings,
-    runtime: Arc<RuntimeEnv>,
+    engines: Engines,
 }
 
 /// What a query found.
@@ -57,30 +46,20 @@ struct Files {
     of_places: Vec<Vec<(Name, ObjectMeta)>>,
 }
 
-/// How often a query is asked: files may go while it reads them, and some may turn out to be damaged.
-const MOST_ATTEMPTS: usize = 5;
-/// How often a fleet may change while its files are looked at.
+/// How often a fleet may change while its files are looked at, or read.
 const MOST_CHANGES: usize = 100;
-/// Of more bytes no answer is held: it is read by people.
-const MOST_ANSWER_BYTES: usize = 1 << 30;
+/// Rows times columns of an answer, which is held as a whole: it is read by people.
+const MOST_CELLS: usize = 5_000_000;
 
 impl Session {
     /// # Errors
     /// If the folder of temporary files cannot be made.
     pub(crate) fn new(places: Vec<Place>, range: Range, settings: Settings) -> Result<Self> {
-        let memory = usize::try_from(settings.memory).unwrap_or(usize::MAX);
-        let runtime = RuntimeEnvBuilder::new()
-            .with_memory_pool(Arc::new(FairSpillPool::new(memory)))
-            .with_metadata_cache_limit(memory / 4)
-            .with_disk_manager_builder(
-                DiskManagerBuilder::default().with_mode(DiskManagerMode::OsTmpDirectory),
-            )
-            .build_arc()
-            .context("cannot start the engine")?;
+        let engines = Engines::new(settings)?;
         for (at, place) in places.iter().enumerate() {
-            runtime.register_object_store(url(at)?.as_ref(), Arc::clone(place.store()));
+            engines.register(&url(at)?, place.store());
         }
-        Ok(Self { places, range, settings, runtime })
+        Ok(Self { places, range, engines })
     }
 
     /// Asks in SQL, which can only read. `parameters` are the values of `$name`.
@@ -89,8 +68,11 @@ impl Session {
     /// If the query is wrong, or something cannot be read that is no single file.
     pub(crate) async fn ask(&self, sql: &str, parameters: &[(String, ScalarValue)]) -> Result<Answer> {
         let tables = self.tables_in(sql)?;
+        // Before anything is listed: a query that is wrong is wrong without rows, too.
+        self.plan(&self.with_tables(Effort::Quick, &[])?, sql, parameters).await?;
         let mut damaged: BTreeMap<String, Left> = BTreeMap::new();
-        for attempt in 1.. {
+        let mut effort = Effort::Quick;
+        for _ in 0..MOST_CHANGES {
             let (mut files, mut left, empty) = self.files(&tables).await?;
             for table in &mut files {
                 for (place, files) in self.places.iter().zip(&mut table.of_places) {
@@ -100,27 +82,38 @@ impl Session {
                 }
             }
             left.extend(damaged.values().cloned());
-            let error = match self.run(sql, parameters, &files).await {
+            let error = match self.run(effort, sql, parameters, &files).await {
                 Ok((schema, batches)) => return Ok(Answer { schema, batches, left, empty }),
-                Err(error) if attempt >= MOST_ATTEMPTS => return Err(error),
                 Err(error) => error,
             };
-            if error.chain().any(check::is_not_found) {
+            let Some(Failed(cause)) = error.downcast_ref::<Failed>() else { return Err(error) };
+            if check::is_not_found(cause) {
                 // Compacted in the meantime: the rows are in another file now.
                 continue;
             }
+            if is_exhausted(cause) {
+                if effort == Effort::Frugal {
+                    return Err(
+                        error.context("--memory allows too little for this, with temporary files, too")
+                    );
+                }
+                effort = Effort::Frugal;
+                continue;
+            }
             let before = damaged.len();
-            for table in &files {
-                for (place, files) in self.places.iter().zip(&table.of_places) {
-                    let found = check::values(place, files).await;
-                    damaged.extend(found.into_iter().map(|left| (left.path.clone(), left)));
+            if is_of_decoding(cause) {
+                for table in &files {
+                    for (place, files) in self.places.iter().zip(&table.of_places) {
+                        let found = check::values(place, files).await?;
+                        damaged.extend(found.into_iter().map(|left| (left.path.clone(), left)));
+                    }
                 }
             }
             if damaged.len() == before {
                 return Err(error);
             }
         }
-        bail!("no attempt was made")
+        bail!("the fleet changed {MOST_CHANGES} times while it was asked: repeat this when less is compacted")
     }
 
     /// Which files of a table cannot be read, of those of a day and service in the first fleet; with `all`, what they hold is read, too.
@@ -138,7 +131,7 @@ impl Session {
         let checked = self.checked(place, table, partition, names).await?;
         let mut left: Vec<Left> = checked.left.into_iter().filter(|left| left.name.is_some()).collect();
         if all {
-            left.extend(check::values(place, &checked.files).await);
+            left.extend(check::values(place, &checked.files).await?);
         }
         Ok(left)
     }
@@ -158,7 +151,7 @@ impl Session {
         if let Some(left) = checked.left.iter().find(|left| left.name.is_some()) {
             bail!("{}: {}", left.path, left.why);
         }
-        let context = self.context();
+        let context = self.engines.context(Effort::Frugal);
         let part = Part::new(url(0)?, checked.files);
         context.register_table(table.name, Arc::new(Provider::new(table, vec![part])?))?;
         let frame = self.plan(&context, sql, &[]).await?;
@@ -174,12 +167,20 @@ impl Session {
         names: &[Name],
     ) -> Result<Checked> {
         let found = live::list(place, table.name, &Range::of(partition)).await?;
-        Ok(check::footers(place, table, names.iter(), found, &self.runtime).await)
+        check::footers(
+            For::Compacting,
+            place,
+            table,
+            names.iter(),
+            found,
+            self.engines.engine(Effort::Frugal),
+        )
+        .await
     }
 
     /// The tables that a query names.
     fn tables_in(&self, sql: &str) -> Result<Vec<&'static Table>> {
-        let context = self.context();
+        let context = self.engines.context(Effort::Quick);
         let state = context.state();
         let wrong = |error: DataFusionError| anyhow!("the query is wrong: {}", said(&error));
         let statement =
@@ -191,16 +192,6 @@ impl Session {
             .map(|one| one.table().to_owned())
             .collect();
         Ok(TABLES.iter().copied().filter(|table| names.contains(table.name)).collect())
-    }
-
-    fn context(&self) -> SessionContext {
-        let mut config =
-            SessionConfig::new().with_target_partitions(self.settings.threads).with_information_schema(true);
-        let options = config.options_mut();
-        // Rows that a filter refuses are not decoded.
-        options.execution.parquet.pushdown_filters = true;
-        options.execution.parquet.reorder_filters = true;
-        SessionContext::new_with_config_rt(config, Arc::clone(&self.runtime))
     }
 
     /// What is read for these tables, and what is not. All tables are of the same moment.
@@ -226,7 +217,17 @@ impl Session {
             let mut all = Vec::new();
             for table in tables {
                 let found = live::list(place, table.name, &self.range).await?;
-                all.push(check::footers(place, table, live.names.iter(), found, &self.runtime).await);
+                all.push(
+                    check::footers(
+                        For::Reading,
+                        place,
+                        table,
+                        live.names.iter(),
+                        found,
+                        self.engines.engine(Effort::Quick),
+                    )
+                    .await?,
+                );
             }
             // What is missing may have been compacted in the meantime.
             let is_missing =
@@ -240,34 +241,41 @@ impl Session {
 
     async fn run(
         &self,
+        effort: Effort,
         sql: &str,
         parameters: &[(String, ScalarValue)],
         files: &[Files],
     ) -> Result<(SchemaRef, Vec<RecordBatch>)> {
-        let context = self.context();
-        for table in files {
-            let part = |(at, files): (usize, &Vec<_>)| Ok(Part::new(url(at)?, files.clone()));
-            let parts: Result<Vec<Part>> = table.of_places.iter().enumerate().map(part).collect();
-            context.register_table(table.table.name, Arc::new(Provider::new(table.table, parts?)?))?;
-        }
-        // A query that names no table of a fleet is answered, too: the others are there for `describe`.
-        for table in TABLES.iter().filter(|table| files.iter().all(|one| one.table.name != table.name)) {
-            context.register_table(table.name, Arc::new(Provider::new(table, Vec::new())?))?;
-        }
+        let context = self.with_tables(effort, files)?;
         let frame = self.plan(&context, sql, parameters).await?;
         let schema = Arc::clone(frame.schema().inner());
         let mut stream = frame.execute_stream().await.map_err(failed)?;
-        let (mut batches, mut bytes) = (Vec::new(), 0);
+        let (mut batches, mut cells) = (Vec::new(), 0);
         while let Some(batch) = stream.try_next().await.map_err(failed)? {
-            bytes += batch.get_array_memory_size();
+            cells += batch.num_rows() * batch.num_columns().max(1);
             ensure!(
-                bytes <= MOST_ANSWER_BYTES,
-                "the answer has more than {} MiB: ask for less, for instance with `limit`",
-                MOST_ANSWER_BYTES >> 20
+                cells <= MOST_CELLS,
+                "the answer has more than {} million values: ask for less, for instance with `limit`",
+                MOST_CELLS / 1_000_000
             );
             batches.push(batch);
         }
         Ok((schema, batches))
+    }
+
+    /// The engine with all tables. Those that are not among the files have no rows.
+    fn with_tables(&self, effort: Effort, files: &[Files]) -> Result<SessionContext> {
+        let context = self.engines.context(effort);
+        for table in TABLES {
+            let mut parts = Vec::new();
+            for of_table in files.iter().filter(|one| one.table.name == table.name) {
+                for (at, files) in of_table.of_places.iter().enumerate() {
+                    parts.push(Part::new(url(at)?, files.clone()));
+                }
+            }
+            context.register_table(table.name, Arc::new(Provider::new(table, parts)?))?;
+        }
+        Ok(context)
     }
 
     async fn plan(
@@ -280,7 +288,7 @@ impl Session {
             SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
         let frame = context.sql_with_options(sql, read_only).await.map_err(|error| {
             if let DataFusionError::Plan(text) = error.find_root()
-                && text.contains("not supported")
+                && ["DDL ", "DML ", "Statement "].iter().any(|kind| text.starts_with(kind))
             {
                 return anyhow!("queries can only read: {text}");
             }
@@ -301,9 +309,32 @@ fn url(at: usize) -> Result<ObjectStoreUrl> {
     Ok(ObjectStoreUrl::parse(format!("fleet://{at}"))?)
 }
 
+/// An error of a query that runs. The engine's own errors repeat those below them, so they are said once here.
+#[derive(Debug)]
+struct Failed(DataFusionError);
+
+impl std::fmt::Display for Failed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the query failed: {}", said(&self.0))
+    }
+}
+
+impl std::error::Error for Failed {}
+
 fn failed(error: DataFusionError) -> anyhow::Error {
-    let text = said(&error);
-    anyhow::Error::new(error).context(format!("the query failed: {text}"))
+    anyhow::Error::new(Failed(error))
+}
+
+/// Whether what was read was no rows: a footer says nothing of the values.
+fn is_of_decoding(error: &DataFusionError) -> bool {
+    match error.find_root() {
+        DataFusionError::ParquetError(_) | DataFusionError::External(_) => true,
+        DataFusionError::ArrowError(error, _) => !matches!(
+            **error,
+            ArrowError::DivideByZero | ArrowError::ArithmeticOverflow(_) | ArrowError::CastError(_)
+        ),
+        _ => false,
+    }
 }
 
 /// What the engine says, in one line and without its own words for it.

@@ -2,10 +2,10 @@
 
 use super::log::{self, State};
 use super::{Name, Partition, Place, Stem};
-use anyhow::{Result, bail};
+use anyhow::Result;
 use object_store::ObjectMeta;
 use object_store::path::Path;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Which days and services are asked for.
 #[derive(Clone, Debug, Default)]
@@ -44,27 +44,19 @@ pub(crate) struct Live {
     pub(crate) names: BTreeSet<Name>,
 }
 
-/// How often a fleet may change while it is listed.
-const MOST_ATTEMPTS: usize = 100;
-
 /// The table that says which recordings there are.
 pub(crate) const RECORDINGS: &str = "recordings";
 
 impl Live {
-    /// Lists what there is. Between two looks at the log that find the same, no file that it names can have gone.
+    /// Lists what there is, and looks at the log after that: whatever was replaced, and removed before it was listed, is in the state
+    /// that is found then.
     ///
     /// # Errors
-    /// If something cannot be listed, or the log does not stand still.
+    /// If something cannot be listed, or the log cannot be read.
     pub(crate) async fn read(place: &Place, range: &Range) -> Result<Self> {
-        for _ in 0..MOST_ATTEMPTS {
-            let state = State::read(place).await?;
-            let found = list(place, RECORDINGS, range).await?;
-            let live = Self::of(state, found, range);
-            if live.is_newest(place).await? {
-                return Ok(live);
-            }
-        }
-        bail!("{place} changed {MOST_ATTEMPTS} times while it was listed: repeat this when less is compacted")
+        let found = list(place, RECORDINGS, range).await?;
+        let state = State::read(place).await?;
+        Ok(Self::of(state, found, range))
     }
 
     /// Whether nothing was compacted since.
@@ -83,6 +75,9 @@ impl Live {
             Stem::Compacted(_) => false,
         };
         let mut names: BTreeSet<Name> = found.files.into_keys().filter(is_whole).collect();
+        // Two hosts may have added the same recording under two services at the same time.
+        let mut once = HashSet::new();
+        names.retain(|name| once.insert(name.stem.clone()));
         drop(compacted);
         names.extend(state.files.iter().filter(|file| range.has(&file.partition)).map(|file| file.name()));
         Self { state, names }

@@ -5,6 +5,7 @@
 
 use super::{Name, Partition, Place, Stem, plain};
 use anyhow::{Context, Result, ensure};
+use chrono::{DateTime, TimeDelta, Utc};
 use object_store::path::Path;
 use object_store::{ObjectStoreExt, PutMode, PutOptions, PutPayload};
 use serde::{Deserialize, Serialize};
@@ -93,6 +94,14 @@ impl State {
         }
     }
 
+    /// Whether what is in a file is in compacted files now, and in no other.
+    pub(crate) fn has_replaced(&self, name: &Name) -> bool {
+        match &name.stem {
+            Stem::Recording(id) => self.files.iter().any(|file| file.recordings.contains(id)),
+            Stem::Compacted(stem) => self.files.iter().all(|file| file.file != *stem),
+        }
+    }
+
     /// The recordings that are in compacted files.
     pub(crate) fn recordings(&self) -> HashSet<&str> {
         self.files.iter().flat_map(|file| &file.recordings).map(String::as_str).collect()
@@ -110,39 +119,65 @@ impl Compacted {
 /// # Errors
 /// If the log cannot be listed.
 pub(crate) async fn newest(place: &Place) -> Result<Option<u64>> {
-    Ok(entries(place).await?.into_iter().max())
+    Ok(entries(place).await?.into_iter().map(|(number, _)| number).max())
 }
 
-/// Removes entries that are not read any more: all but the newest [`KEPT`], so that a change that began long ago cannot make an
+/// Removes entries that are not read any more: old ones, and never the newest [`KEPT`], so that a change that began long ago cannot make an
 /// entry with the number of one that is gone.
 ///
 /// # Errors
 /// If the log cannot be listed or an entry cannot be removed.
 pub(crate) async fn forget_old(place: &Place) -> Result<()> {
-    let mut numbers = entries(place).await?;
-    numbers.sort_unstable();
-    let n_old = numbers.len().saturating_sub(KEPT);
-    for number in &numbers[..n_old] {
-        let path = path(*number)?;
-        place
-            .store()
-            .delete(&path)
-            .await
-            .map_err(plain)
-            .with_context(|| format!("cannot remove {path} of {place}"))?;
+    let mut entries = entries(place).await?;
+    entries.sort_unstable();
+    entries.truncate(entries.len().saturating_sub(KEPT));
+    let oldest = Utc::now() - TimeDelta::days(1);
+    for (number, _) in entries.into_iter().filter(|(_, written)| *written < oldest) {
+        let path = path(number)?;
+        match place.store().delete(&path).await {
+            // Another compaction removed it.
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
+            Err(error) => {
+                return Err(plain(error)).with_context(|| format!("cannot remove {path} of {place}"));
+            }
+        }
     }
     Ok(())
 }
 
-/// More than all days and services that are compacted while one compaction runs.
-const KEPT: usize = 1000;
+/// Entries that stay, however old they are.
+const KEPT: usize = 100;
 
-async fn entries(place: &Place) -> Result<Vec<u64>> {
+/// The numbers of all entries, and when each was written.
+async fn entries(place: &Place) -> Result<Vec<(u64, DateTime<Utc>)>> {
     let found = place.list(&Path::parse(FOLDER)?).await?;
     let number = |path: &Path| path.filename()?.strip_suffix(".json")?.parse().ok();
-    Ok(found.iter().filter_map(|file| number(&file.location)).collect())
+    Ok(found.iter().filter_map(|file| Some((number(&file.location)?, file.last_modified))).collect())
 }
 
 fn path(number: u64) -> Result<Path> {
     Ok(Path::parse(format!("{FOLDER}/{number:010}.json"))?)
+}
+
+/// Whether two writers cannot make the same file: some stores take no notice of the condition.
+///
+/// # Errors
+/// If they can, or the store cannot be written to.
+pub(crate) async fn check(place: &Place) -> Result<()> {
+    let path = Path::parse(format!("_heapwise/probe-{}", Stem::new_compacted().as_str()))?;
+    let make = async || {
+        let only_if_new = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
+        place.store().put_opts(&path, PutPayload::from_static(b"probe"), only_if_new).await
+    };
+    make().await.map_err(plain).with_context(|| format!("cannot write to {place}"))?;
+    let again = make().await;
+    let _ = place.store().delete(&path).await;
+    ensure!(
+        matches!(
+            again,
+            Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. })
+        ),
+        "{place} lets two writers make the same file, so that compactions at the same time could lose recordings"
+    );
+    Ok(())
 }

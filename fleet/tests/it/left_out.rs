@@ -179,6 +179,41 @@ fn queries_can_only_read() {
 }
 
 #[test]
+fn a_compaction_does_not_lose_columns_of_a_newer_heapwise() {
+    let folder = tempfile::tempdir().expect("a folder");
+    made::add(folder.path(), &program::recordings(), 0..6);
+    let samples = file(folder.path(), "samples");
+    rewrite(&samples, |_, fields| {
+        let new = parquet::schema::types::Type::primitive_type_builder("new", parquet::basic::Type::INT64);
+        fields.push(Arc::new(new.build().expect("a type")));
+    });
+    let before = std::fs::read(&samples).expect("a file");
+    assert_eq!(answer(folder.path(), 0).0, 6, "it can be read");
+    let words = ["fleet", "compact", folder.path().to_str().expect("text")];
+    let (_, said) = ended(&fleet(&words).output().expect("the program"), 4);
+    assert!(said.contains("is left as it is: written by a newer heapwise: it has a column new"), "{said}");
+    assert_eq!(std::fs::read(&samples).expect("a file"), before);
+    assert_eq!(answer(folder.path(), 0).0, 6);
+}
+
+#[test]
+fn a_condition_that_is_neither_true_nor_false_keeps_no_row() {
+    let folder = tempfile::tempdir().expect("a folder");
+    made::add(folder.path(), &program::recordings(), 0..6);
+    let place = folder.path().to_str().expect("text");
+    for (condition, n) in [
+        ("try_cast(service as bigint) < 5", 0),
+        ("nullif(service, 'service-0') <> 'service-1'", 2),
+        ("service = 'service-1' and date >= '2026-11-16'", 2),
+        ("date < '2026-11-16'", 0),
+    ] {
+        let sql = format!("select count(*) as n from recordings where {condition}");
+        let (out, _) = run(&["query", "--format", "json", &sql, place]);
+        assert_eq!(document(&out)["rows"][0]["n"], n, "{condition}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_one_line_that_says_what() {
     let folder = tempfile::tempdir().expect("a folder");
     made::add(folder.path(), &program::recordings(), 0..3);
@@ -186,6 +221,17 @@ fn what_is_wrong_is_one_line_that_says_what() {
     for (words, code, part) in [
         (vec!["query", "select nothing from sites", place], 1, "No field named nothing"),
         (vec!["query", "selec 1", place], 1, "the query is wrong"),
+        (
+            vec!["query", "select 1 / (allocations - allocations) from sites", place],
+            1,
+            "failed: Arrow error: Divide by zero",
+        ),
+        (vec!["query", "select count(*) from sites where place = $x", place], 2, "needs $x"),
+        (
+            vec!["query", "select value from generate_series(1, 6000000)", place],
+            1,
+            "more than 5 million values",
+        ),
         (vec!["query", "select 1", "/nonexistent/fleet"], 1, "cannot open /nonexistent/fleet"),
         (vec!["query", "select 1", "ftp://somewhere/fleet"], 1, "ftp:// is not known"),
         (vec!["query", "select 1", "--since", "yesterday", place], 2, "YYYY-MM-DD"),

@@ -40,7 +40,10 @@ pub fn add(folder: &Path, recordings: &[Vec<u8>], numbers: std::ops::Range<u64>)
         for table in tables {
             let path = folder.join(&table.name);
             std::fs::create_dir_all(path.parent().expect("a folder")).expect("the folder can be made");
-            std::fs::write(path, table.bytes).expect("the folder can be written to");
+            // A file is there as a whole or not at all.
+            let part = path.with_extension("part");
+            std::fs::write(&part, table.bytes).expect("the folder can be written to");
+            std::fs::rename(part, path).expect("it can be renamed");
         }
     }
 }

@@ -64,6 +64,7 @@ fn another_engine_has_the_same_answers_before_and_after_a_compaction() {
             }
             if compacted {
                 let before: &Vec<Value> = &answers[at];
+                assert_eq!(before.len(), ours.len(), "{name}");
                 assert!(before.iter().zip(&ours).all(|(one, other)| equal(one, other)), "{name}");
             } else {
                 answers.push(ours);
@@ -118,7 +119,40 @@ fn recordings_are_asked_without_a_fleet() {
     assert_eq!(document(&run(&words).0)["rows"][0]["n"], 8);
     let no_recording = folder.path().join("no.hw");
     std::fs::write(&no_recording, "text").expect("a file");
+    // Some can be read, and one cannot; the same fleet twice is one fleet.
+    let (place, good) = (tables.to_str().expect("text"), folder.path().join("0.hw"));
+    let files = [good.to_str().expect("text"), no_recording.to_str().expect("text"), place, place];
+    let words = [&["query", "--format", "json", "select count(*) as n from recordings"][..], &files].concat();
+    let (out, said) = ended(&fleet(&words).output().expect("the program"), 4);
+    let answer = document(&out);
+    assert_eq!(
+        (&answer["rows"][0]["n"], answer["left_out"].as_array().map(Vec::len)),
+        (&Value::from(6), Some(1))
+    );
+    assert!(said.contains("no.hw is left out: ") && said.lines().count() == 1, "{said}");
     let words = ["query", "select 1", no_recording.to_str().expect("text")];
     let (_, said) = ended(&fleet(&words).output().expect("the program"), 4);
     assert!(said.contains("none of the recordings could be read"), "{said}");
+}
+
+#[test]
+fn what_does_not_fit_into_memory_goes_to_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    made::add(folder.path(), &program::recordings(), 0..3);
+    let place = folder.path().to_str().expect("text");
+    // Ten times as much as may be held: grouped, sorted, and joined without an equation.
+    const TEXTS: &str = "select repeat(cast(value as varchar), 60) as text from generate_series(1, 400000)";
+    for sql in [
+        format!("select count(*) as n from (select distinct text from ({TEXTS}))"),
+        format!(
+            "select count(*) as n from (select text, row_number() over (order by text desc) as r from ({TEXTS}))"
+        ),
+        format!(
+            "select count(*) as n from ({TEXTS}) a join (select count(*) as c from recordings) b on length(a.text) > b.c"
+        ),
+    ] {
+        let words = ["query", "--format", "json", "--memory", "16", &sql, place];
+        let (out, _) = run(&words);
+        assert_eq!(document(&out)["rows"][0]["n"], 400_000, "{sql}");
+    }
 }

@@ -23,8 +23,8 @@ pub(crate) fn start(command: &str, arguments: &[OsString]) -> Result<u8, Failure
         fleet.arg("--quiet");
     }
     fleet.arg(command).args(arguments);
-    match fleet.status() {
-        Ok(status) => Ok(code(status)),
+    match run(&mut fleet) {
+        Ok(code) => Ok(code),
         Err(error) if error.kind() == ErrorKind::NotFound => Err(anyhow!(
             "{PROGRAM} is neither beside heapwise nor in PATH: it has the engine for questions and is installed on its own, \
              `cargo install --locked --path fleet` in a checkout of heapwise"
@@ -42,11 +42,15 @@ fn beside() -> (Option<PathBuf>, PathBuf) {
     (here, beside.unwrap_or_else(|| PathBuf::from(name)))
 }
 
-/// What a shell would say of it: 128 and more for a signal.
-fn code(status: std::process::ExitStatus) -> u8 {
-    #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return u8::try_from(128 + signal).unwrap_or(u8::MAX);
-    }
-    status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(crate::exit::UNEXPECTED)
+/// Puts it in the place of this process, so that whoever ends this one ends it. Returns only if it cannot be started.
+#[cfg(unix)]
+fn run(fleet: &mut Command) -> std::io::Result<u8> {
+    Err(std::os::unix::process::CommandExt::exec(fleet))
+}
+
+/// Runs it, and returns the code that it ended with.
+#[cfg(not(unix))]
+fn run(fleet: &mut Command) -> std::io::Result<u8> {
+    let status = fleet.status()?;
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(crate::exit::UNEXPECTED))
 }

@@ -73,10 +73,11 @@ fn elsewhere(folder: &Path, table: &TableFile) -> Option<PathBuf> {
 fn is_compacted(folder: &Path, table: &TableFile) -> bool {
     let Some(id) = Path::new(&table.name).file_stem().and_then(|id| id.to_str()) else { return false };
     let Ok(entries) = std::fs::read_dir(folder.join(LOG)) else { return false };
-    let newest = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|e| e == "json"))
-        .max();
+    let is_entry = |path: &PathBuf| {
+        let number = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".json"));
+        number.is_some_and(|number| number.len() == 10 && number.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let newest = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_entry).max();
     let is_sane =
         |path: &PathBuf| std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.len() <= MOST_LOG_BYTES);
     let text = newest.filter(is_sane).and_then(|path| std::fs::read_to_string(path).ok());
