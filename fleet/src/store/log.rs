@@ -181,3 +181,87 @@ pub(crate) async fn check(place: &Place) -> Result<()> {
     );
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, SystemTime};
+
+    fn place(folder: &std::path::Path) -> Place {
+        Place::open(folder.to_str().expect("text")).expect("a folder")
+    }
+
+    fn compacted(digit: char) -> Compacted {
+        let id = |digit: char| digit.to_string().repeat(32);
+        let partition = Partition { date: "2026-11-26".to_owned(), service: "api".to_owned() };
+        Compacted {
+            partition,
+            file: format!("c{}", id(digit)),
+            recordings: BTreeSet::from([id(digit)]),
+            bytes: 1,
+        }
+    }
+
+    #[tokio::test]
+    async fn of_two_changes_of_one_state_one_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = place(folder.path());
+        check(&place).await.expect("a disk keeps writers apart");
+        let mut one = State::read(&place).await.expect("no log is an empty one");
+        let mut other = one.clone();
+        one.files.push(compacted('a'));
+        other.files.push(compacted('b'));
+        assert!(one.commit(&place).await.expect("it can be written"));
+        assert!(!other.commit(&place).await.expect("it can be written"));
+        let newest = State::read(&place).await.expect("an entry");
+        assert_eq!(newest, one);
+        let name = |digit: char| Name {
+            partition: one.files[0].partition.clone(),
+            stem: Stem::Recording(digit.to_string().repeat(32)),
+        };
+        assert!(newest.has_replaced(&name('a')) && !newest.has_replaced(&name('b')));
+        assert!(!newest.has_replaced(&compacted('a').name()) && newest.has_replaced(&compacted('b').name()));
+    }
+
+    #[tokio::test]
+    async fn old_entries_go_and_the_newest_stay() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = place(folder.path());
+        let mut state = State::default();
+        for _ in 0..KEPT + 5 {
+            assert!(state.commit(&place).await.expect("it can be written"));
+        }
+        let count = || std::fs::read_dir(folder.path().join(FOLDER)).expect("the log").count();
+        forget_old(&place).await.expect("it can be listed");
+        assert_eq!(count(), KEPT + 5, "none is a day old");
+        let two_days_ago = SystemTime::now() - Duration::from_secs(2 * 86_400);
+        for entry in std::fs::read_dir(folder.path().join(FOLDER)).expect("the log") {
+            let file =
+                std::fs::File::options().write(true).open(entry.expect("an entry").path()).expect("a file");
+            file.set_modified(two_days_ago).expect("a time");
+        }
+        forget_old(&place).await.expect("it can be listed");
+        assert_eq!(count(), KEPT);
+        assert_eq!(State::read(&place).await.expect("an entry").number, state.number);
+    }
+
+    #[tokio::test]
+    async fn a_log_that_is_none_is_an_error() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = place(folder.path());
+        std::fs::create_dir_all(folder.path().join(FOLDER)).expect("a folder");
+        let file = folder.path().join(FOLDER).join("0000000001.json");
+        for (text, part) in [
+            ("", "is damaged"),
+            ("{\"version\":2,\"compacted\":[]}", "newer heapwise"),
+            (
+                "{\"version\":1,\"compacted\":[{\"date\":\"../..\",\"service\":\"a\",\"file\":\"x\",\"recordings\":[],\"bytes\":1}]}",
+                "is damaged",
+            ),
+        ] {
+            std::fs::write(&file, text).expect("a file");
+            let error = State::read(&place).await.expect_err("it is none").to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}
