@@ -163,6 +163,10 @@ async fn commit(place: &Place, group: &Group, mut state: log::State, new: Compac
         // Mostly another day or service was switched.
         state = log::State::read(place).await?;
         let there: BTreeSet<&str> = state.files.iter().map(|one| one.file.as_str()).collect();
+        if there.contains(new.file.as_str()) {
+            // The entry was made, and the store was asked a second time because its answer was lost.
+            return Ok(true);
+        }
         let in_files = state.recordings();
         let is_left = |name: &Name| match &name.stem {
             Stem::Recording(id) => !in_files.contains(id.as_str()),
