@@ -11,7 +11,7 @@ const BEGIN_UNIX_S: u64 = 1_794_830_400;
 const DAY_S: u64 = 86_400;
 const HOSTS: u64 = 10;
 const RELEASES: u64 = 3;
-pub const DAYS: u64 = 7;
+pub const DAYS: u64 = 3;
 
 /// Adds recordings to a folder of tables, as `heapwise export` does. Number `n` is made of one of `recordings`; the same number is the same
 /// recording. One host in ten has four times the resident memory, a release is newer every few days, and each service has its own program.
