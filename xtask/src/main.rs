@@ -13,7 +13,7 @@ Tasks of this workspace.
 
 Usage: cargo xtask TASK
 
-  test [--only STEP] [--no-install]
+  test [--only STEP] [--without STEP] [--no-install]
           all that a change has to pass: the steps fmt, tidy, clippy, build, dist, and beside
           each other model, web, windows and test;
           programs that tests need are installed if this is root and there is apt-get
@@ -63,10 +63,11 @@ fn run(mut parser: lexopt::Parser) -> Result<()> {
     match task.as_str() {
         "help" => print!("{HELP}"),
         "test" => {
-            let mut options = test::Options { only: None, install: true };
+            let mut options = test::Options { only: None, without: None, install: true };
             while let Some(argument) = parser.next()? {
                 match argument {
                     Long("only") => options.only = Some(parser.value()?.string()?.parse()?),
+                    Long("without") => options.without = Some(parser.value()?.string()?.parse()?),
                     Long("no-install") => options.install = false,
                     _ => return Err(argument.unexpected().into()),
                 }
