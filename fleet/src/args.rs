@@ -1,5 +1,7 @@
 //! The command line as it is typed.
 
+use crate::engine::Settings;
+use crate::store::live::Range;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -96,6 +98,17 @@ pub(crate) struct RangeArgs {
     pub(crate) until: Option<String>,
 }
 
+impl RangeArgs {
+    /// The same as folders of tables have it.
+    pub(crate) fn range(&self) -> Range {
+        Range {
+            services: self.service.iter().map(|name| heapwise_tables::escaped(name)).collect(),
+            since: self.since.clone(),
+            until: self.until.clone(),
+        }
+    }
+}
+
 /// What a query may take.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct LimitArgs {
@@ -107,15 +120,27 @@ pub(crate) struct LimitArgs {
     pub(crate) threads: Option<u16>,
 }
 
-/// `heapwise query`.
-#[derive(Debug, Args)]
-pub(crate) struct QueryArgs {
-    /// The question in SQL. It can only read.
-    #[arg(value_name = "SQL")]
-    pub(crate) sql: String,
-    /// Recordings, folders of tables, or s3://BUCKET/FOLDER.
-    #[arg(value_name = "FILE", required = true)]
-    pub(crate) places: Vec<String>,
+/// Where it is not known how much is free.
+const DEFAULT_MEMORY: u64 = 1 << 30;
+/// With less, sorting cannot begin.
+const LEAST_MEMORY: u64 = 64 << 20;
+
+impl LimitArgs {
+    /// The same with what this machine has.
+    pub(crate) fn settings(self) -> Settings {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let of_free = |free: u64| (free / 4).max(LEAST_MEMORY);
+        let memory = match self.memory {
+            Some(mib) => mib << 20,
+            None => heapwise_environment::available_memory().map_or(DEFAULT_MEMORY, of_free),
+        };
+        Settings { memory, threads: self.threads.map_or(cores, usize::from) }
+    }
+}
+
+/// How a question is asked, and how its answer is shown.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct AskingArgs {
     /// The value of $NAME in the question; can be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     pub(crate) set: Vec<(String, String)>,
@@ -128,6 +153,20 @@ pub(crate) struct QueryArgs {
     /// What it may take.
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
+}
+
+/// `heapwise query`.
+#[derive(Debug, Args)]
+pub(crate) struct QueryArgs {
+    /// The question in SQL. It can only read.
+    #[arg(value_name = "SQL")]
+    pub(crate) sql: String,
+    /// Recordings, folders of tables, or s3://BUCKET/FOLDER.
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) places: Vec<String>,
+    /// How it is asked.
+    #[command(flatten)]
+    pub(crate) asking: AskingArgs,
 }
 
 /// `heapwise fleet ask`.
@@ -142,18 +181,9 @@ pub(crate) struct AskArgs {
     /// Print the question in SQL and do not ask it.
     #[arg(long)]
     pub(crate) sql: bool,
-    /// The value of $NAME in the question; can be repeated.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
-    pub(crate) set: Vec<(String, String)>,
-    /// Which recordings are meant.
+    /// How it is asked.
     #[command(flatten)]
-    pub(crate) range: RangeArgs,
-    /// The form of the answer.
-    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
-    pub(crate) format: Format,
-    /// What it may take.
-    #[command(flatten)]
-    pub(crate) limits: LimitArgs,
+    pub(crate) asking: AskingArgs,
 }
 
 /// `heapwise fleet ingest`.

@@ -106,8 +106,8 @@ pub(crate) async fn add(
     while let Some((file, result)) = results.next().await {
         progress.step();
         match result {
-            Ok(0) => added.there += 1,
-            Ok(bytes) => {
+            Ok(None) => added.there += 1,
+            Ok(Some(bytes)) => {
                 added.added += 1;
                 added.bytes += bytes;
             }
@@ -127,14 +127,14 @@ enum Problem {
     OfFleet(anyhow::Error),
 }
 
-/// Returns the bytes that were added: none if it is there already.
+/// Returns the bytes that were added, or nothing if it is there already.
 async fn add_one(
     file: &Path,
     place: &Place,
     labels: &[OsString],
     exporter: &Exporter,
     there: &Mutex<HashSet<String>>,
-) -> Result<u64, Problem> {
+) -> Result<Option<u64>, Problem> {
     let stage = tempfile::Builder::new().prefix("heapwise-").tempdir().context("cannot make a folder");
     let stage = stage.map_err(Problem::OfFleet)?;
     exporter.export(file, stage.path(), labels).await?;
@@ -142,9 +142,9 @@ async fn add_one(
     let name = only_name(&staged).await.map_err(Problem::OfRecording)?;
     if !there.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(name.stem.as_str().to_owned())
     {
-        return Ok(0);
+        return Ok(None);
     }
-    copy(&staged, place, &name).await.map_err(Problem::OfFleet)
+    copy(&staged, place, &name).await.map(Some).map_err(Problem::OfFleet)
 }
 
 /// The name of the one recording in a folder that was just made.

@@ -7,12 +7,14 @@
 mod answer;
 mod args;
 mod ask;
+mod asked;
 mod compact;
 mod engine;
 mod failure;
 mod ingest;
 mod progress;
 mod query;
+mod question;
 mod store;
 
 use args::{Cli, Fleet, Top};

@@ -1,10 +1,10 @@
 //! Values of a question that were not given: what most would ask for.
 
-use super::Question;
 use crate::answer::Grid;
-use crate::args::RangeArgs;
+use crate::args::{AskingArgs, RangeArgs};
 use crate::engine::Session;
 use crate::failure::{Failure, USAGE};
+use crate::question::{self, Question};
 use anyhow::{Result, anyhow};
 use chrono::{Days, NaiveDate};
 use datafusion::common::ScalarValue;
@@ -21,20 +21,15 @@ const DAYS: u64 = 7;
 pub(super) async fn complete(
     session: &Session,
     question: &Question,
-    given: &[(String, String)],
-    range: &RangeArgs,
+    asking: &AskingArgs,
 ) -> Result<Vec<(String, ScalarValue)>, Failure> {
+    let (given, range) = (&asking.set, &asking.range);
+    question.check(given)?;
     let has = |name: &str| question.parameters.iter().any(|known| known == name);
     let is_given = |name: &str| given.iter().any(|(there, _)| there == name);
-    let mut values: Vec<(String, String)> = given.to_vec();
+    let mut values: Vec<(String, String)> = given.clone();
     if let ([service], true, false) = (range.service.as_slice(), has("service"), is_given("service")) {
         values.push(("service".to_owned(), service.clone()));
-    }
-    if let Some((name, _)) = given.iter().find(|(name, _)| !has(name)) {
-        let known = question.parameters.iter().map(|name| format!("${name}")).collect::<Vec<_>>().join(", ");
-        let error =
-            anyhow!("the question has no ${name}, only: {}", if known.is_empty() { "none" } else { &known });
-        return Err(Failure::new(USAGE, error));
     }
     for name in &question.parameters {
         if values.iter().any(|(there, _)| there == name) {
@@ -47,10 +42,7 @@ pub(super) async fn complete(
             "from" | "to" => day(session, range, name == "to").await?,
             _ => None,
         };
-        let Some(value) = value else {
-            let error = anyhow!("the question needs ${name}: give it with --set {name}=VALUE");
-            return Err(Failure::new(USAGE, error));
-        };
+        let value = value.ok_or_else(|| question::is_missing(name))?;
         note!("heapwise: {name}={value}, since --set {name}=VALUE is not given");
         values.push((name.clone(), value));
     }

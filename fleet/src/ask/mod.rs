@@ -3,13 +3,12 @@
 mod defaults;
 mod questions;
 
-pub(crate) use questions::{QUESTIONS, Question};
-
-use crate::answer::{About, Grid};
 use crate::args::AskArgs;
+use crate::asked::{About, Asked};
 use crate::failure::{Failure, USAGE};
-use crate::query::{self, Asked};
+use crate::question::Question;
 use heapwise_report::escape::terminal;
+use questions::QUESTIONS;
 use std::path::Path;
 
 /// Of more bytes no question is.
@@ -29,19 +28,17 @@ pub(crate) async fn ask(args: &AskArgs, exporter: &crate::ingest::Exporter) -> R
         let error = anyhow::anyhow!("{name} is asked of a fleet: heapwise fleet ask {name} FLEET");
         return Err(Failure::new(USAGE, error));
     }
-    let asked = Asked::open(&args.places, &args.range, args.limits, exporter).await?;
-    let values = defaults::complete(&asked.session, &question, &args.set, &args.range).await?;
-    let answer = asked.ask(&question.sql, &values).await?;
-    let grid = Grid::new(&answer.schema, &answer.batches)?;
-    let title = format!("heapwise fleet ask {name}");
-    let about = About { title: &title, question: &question.about, sql: &question.sql };
-    query::show(about, &grid, &answer, args.format, true)
+    let asked = Asked::open(&args.places, &args.asking, exporter).await?;
+    let values = defaults::complete(asked.session(), &question, &args.asking).await?;
+    let (title, about) = (format!("heapwise fleet ask {name}"), question.about());
+    let about = About { title: &title, question: &about, sql: &question.sql };
+    asked.answer(about, &values, args.asking.format, true).await
 }
 
 /// All questions, a line each.
 fn list() -> String {
     let width = QUESTIONS.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    let line = |(name, sql): &(&str, &str)| format!("{name:width$}  {}\n", questions::about(sql));
+    let line = |(name, sql): &(&str, &str)| format!("{name:width$}  {}\n", Question::new(sql).about());
     QUESTIONS.iter().map(line).collect()
 }
 

@@ -8,7 +8,6 @@ use futures::StreamExt;
 use heapwise_tables::TABLES;
 use object_store::ObjectStore;
 use object_store::path::Path;
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// What nothing refers to may be what another compaction is about to refer to, for this long.
@@ -47,13 +46,13 @@ pub(super) async fn leftovers(place: &Place, range: &Range) -> Result<u64> {
 /// # Errors
 /// If a file is there and cannot be removed.
 pub(super) async fn remove(place: &Place, names: &[Name]) -> Result<()> {
-    let mut paths = BTreeSet::new();
+    let mut paths = Vec::new();
     for name in names {
         for table in TABLES {
-            paths.insert(name.path(table.name)?);
+            paths.push(name.path(table.name)?);
         }
     }
-    remove_paths(place, paths.into_iter().collect()).await
+    remove_paths(place, paths).await
 }
 
 async fn remove_paths(place: &Place, paths: Vec<Path>) -> Result<()> {

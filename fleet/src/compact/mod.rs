@@ -11,7 +11,6 @@ use crate::args::CompactArgs;
 use crate::engine::{Left, Session};
 use crate::failure::{Failure, UNREADABLE};
 use crate::progress::Progress;
-use crate::query::{range_of, settings};
 use crate::store::live::{Live, Range};
 use crate::store::log::{self, Compacted};
 use crate::store::{Name, Place, Stem};
@@ -20,14 +19,15 @@ use heapwise_report::{note, say, units};
 use plan::Group;
 use std::collections::BTreeSet;
 use std::time::Instant;
+use write::Inputs;
 
 /// How often others may be faster.
 const MOST_LOST: usize = 100;
 
 pub(crate) async fn compact(args: &CompactArgs) -> Result<u8, Failure> {
     let place = Place::open(&args.place)?;
-    let range = range_of(&args.range);
-    let session = Session::new(vec![place.clone()], range.clone(), settings(args.limits))?;
+    let range = args.range.range();
+    let session = Session::new(vec![place.clone()], range.clone(), args.limits.settings())?;
     log::check(&place).await?;
     let removed = clean::leftovers(&place, &range).await?;
     let mut done = Done::default();
@@ -37,8 +37,9 @@ pub(crate) async fn compact(args: &CompactArgs) -> Result<u8, Failure> {
         let groups = plan::groups(&live, &sizes, &done.refused);
         let progress = Progress::new("days and services", groups.len() as u64);
         for group in groups {
-            let outcome = match write::unreadable(&session, &group, false).await? {
-                left if left.is_empty() => switch(&session, &place, &group, &mut done).await,
+            let inputs = Inputs::of(&session, &group).await?;
+            let outcome = match inputs.unreadable() {
+                left if left.is_empty() => switch(&session, &place, &group, &inputs, &mut done).await,
                 left => Ok(Outcome::Unreadable(left)),
             };
             let outcome = match outcome {
@@ -50,7 +51,7 @@ pub(crate) async fn compact(args: &CompactArgs) -> Result<u8, Failure> {
                 _ if !is_live(&place, &group).await? => Outcome::Lost,
                 Ok(outcome) => outcome,
                 // A footer says nothing of the values.
-                Err(error) => match write::unreadable(&session, &group, true).await? {
+                Err(error) => match inputs.damaged(&session).await? {
                     left if left.is_empty() => return Err(error.into()),
                     left => Outcome::Unreadable(left),
                 },
@@ -122,7 +123,13 @@ async fn is_live(place: &Place, group: &Group) -> Result<bool> {
 }
 
 /// Writes the files of a group, makes them count, and removes what they replace.
-async fn switch(session: &Session, place: &Place, group: &Group, done: &mut Done) -> Result<Outcome> {
+async fn switch(
+    session: &Session,
+    place: &Place,
+    group: &Group,
+    inputs: &Inputs,
+    done: &mut Done,
+) -> Result<Outcome> {
     let begin = Instant::now();
     let live = Live::read(place, &Range::of(&group.partition)).await?;
     if !group.inputs.iter().all(|name| live.names.contains(name)) {
@@ -130,7 +137,7 @@ async fn switch(session: &Session, place: &Place, group: &Group, done: &mut Done
     }
     let recordings = recordings(&live.state, group);
     let name = Name { partition: group.partition.clone(), stem: Stem::new_compacted() };
-    let bytes = write::tables(session, place, group, &name).await?;
+    let bytes = inputs.write(session, place, &name).await?;
     place.settle().await?;
     let file = name.stem.as_str().to_owned();
     let new = Compacted { partition: group.partition.clone(), file, recordings, bytes };
@@ -162,17 +169,11 @@ async fn commit(place: &Place, group: &Group, mut state: log::State, new: Compac
         }
         // Mostly another day or service was switched.
         state = log::State::read(place).await?;
-        let there: BTreeSet<&str> = state.files.iter().map(|one| one.file.as_str()).collect();
-        if there.contains(new.file.as_str()) {
+        if state.files.contains(&new) {
             // The entry was made, and the store was asked a second time because its answer was lost.
             return Ok(true);
         }
-        let in_files = state.recordings();
-        let is_left = |name: &Name| match &name.stem {
-            Stem::Recording(id) => !in_files.contains(id.as_str()),
-            Stem::Compacted(stem) => there.contains(stem.as_str()),
-        };
-        if !group.inputs.iter().all(is_left) {
+        if group.inputs.iter().any(|name| state.has_replaced(name)) {
             return Ok(false);
         }
     }

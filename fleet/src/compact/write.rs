@@ -1,14 +1,16 @@
 //! The files that a group becomes.
 
 use super::plan::Group;
-use crate::engine::{Left, Session};
+use crate::engine::{Checked, Left, Session, failed};
 use crate::store::live::RECORDINGS;
 use crate::store::{Name, Place, plain};
 use anyhow::{Context, Result};
+use datafusion::execution::SendableRecordBatchStream;
 use futures::TryStreamExt;
 use heapwise_tables::{TABLES, Table};
 use object_store::ObjectStoreExt;
 use object_store::buffered::BufWriter;
+use object_store::path::Path;
 use parquet::arrow::AsyncArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::schema::types::{ColumnPath, SchemaDescriptor};
@@ -20,41 +22,63 @@ const ROWS_OF_A_GROUP: usize = 1 << 17;
 /// The column that is looked for in all recordings.
 const STACK: &str = "stack_id";
 
-/// Which files of a group cannot be read, in any table; with `all`, what they hold is read, too.
-///
-/// # Errors
-/// If a table cannot be listed.
-pub(super) async fn unreadable(session: &Session, group: &Group, all: bool) -> Result<Vec<Left>> {
-    let mut left = Vec::new();
-    for table in TABLES {
-        left.extend(session.unreadable(table, &group.partition, &group.inputs, all).await?);
-    }
-    Ok(left)
+/// The files of a group in all tables.
+#[derive(Debug)]
+pub(super) struct Inputs {
+    /// In each table.
+    tables: Vec<(&'static Table, Checked)>,
 }
 
-/// Writes a file in each table, the one of `recordings` last. Returns their bytes.
-///
-/// # Errors
-/// If an input cannot be read, or a file cannot be written.
-pub(super) async fn tables(session: &Session, place: &Place, group: &Group, name: &Name) -> Result<u64> {
-    let mut bytes = 0;
-    let last = TABLES.iter().filter(|table| table.name == RECORDINGS);
-    for table in TABLES.iter().filter(|table| table.name != RECORDINGS).chain(last) {
-        bytes += one(session, place, group, name, table).await?;
+impl Inputs {
+    /// Looks at the footers of all.
+    ///
+    /// # Errors
+    /// If a table cannot be listed.
+    pub(super) async fn of(session: &Session, group: &Group) -> Result<Self> {
+        let mut tables = Vec::new();
+        // The table that says which recordings there are is written last.
+        let last = TABLES.iter().filter(|table| table.name == RECORDINGS);
+        for table in TABLES.iter().filter(|table| table.name != RECORDINGS).chain(last) {
+            tables.push((*table, session.to_compact(table, &group.partition, &group.inputs).await?));
+        }
+        Ok(Self { tables })
     }
-    Ok(bytes)
+
+    /// Those that cannot be written anew, as far as their footers say.
+    pub(super) fn unreadable(&self) -> Vec<Left> {
+        self.tables.iter().flat_map(|(_, checked)| checked.left.iter().cloned()).collect()
+    }
+
+    /// Those whose values cannot be read.
+    ///
+    /// # Errors
+    /// If a store or a disk fails.
+    pub(super) async fn damaged(&self, session: &Session) -> Result<Vec<Left>> {
+        let mut left = Vec::new();
+        for (_, checked) in &self.tables {
+            left.extend(session.damaged(&checked.files).await?);
+        }
+        Ok(left)
+    }
+
+    /// Writes a file in each table, and returns their bytes.
+    ///
+    /// # Errors
+    /// If an input cannot be read, or a file cannot be written.
+    pub(super) async fn write(&self, session: &Session, place: &Place, name: &Name) -> Result<u64> {
+        let mut bytes = 0;
+        for (table, checked) in &self.tables {
+            let key = name.path(table.name)?;
+            let rows = session.rows(table, &checked.files, &select(table)).await?;
+            bytes += one(rows, table, place, &key)
+                .await
+                .with_context(|| format!("cannot write {key} of {place}"))?;
+        }
+        Ok(bytes)
+    }
 }
 
-async fn one(
-    session: &Session,
-    place: &Place,
-    group: &Group,
-    name: &Name,
-    table: &'static Table,
-) -> Result<u64> {
-    let key = name.path(table.name)?;
-    let what = || format!("cannot write {key} of {place}");
-    let mut rows = session.rows(table, &group.partition, &group.inputs, &select(table)).await?;
+async fn one(mut rows: SendableRecordBatchStream, table: &Table, place: &Place, key: &Path) -> Result<u64> {
     let mut properties = table.properties()?.set_max_row_group_row_count(Some(ROWS_OF_A_GROUP));
     if table.columns.iter().any(|column| column.name == STACK) {
         properties = properties.set_column_bloom_filter_enabled(ColumnPath::from(STACK), true);
@@ -65,15 +89,12 @@ async fn one(
         .with_skip_arrow_metadata(true)
         .with_parquet_schema(contract);
     let file = BufWriter::new(Arc::clone(place.store()), key.clone());
-    let mut writer =
-        AsyncArrowWriter::try_new_with_options(file, rows.schema(), options).with_context(what)?;
-    while let Some(batch) =
-        rows.try_next().await.with_context(|| format!("cannot read {} of {place}", table.name))?
-    {
-        writer.write(&batch).await.with_context(what)?;
+    let mut writer = AsyncArrowWriter::try_new_with_options(file, rows.schema(), options)?;
+    while let Some(batch) = rows.try_next().await.map_err(failed)? {
+        writer.write(&batch).await?;
     }
-    writer.close().await.with_context(what)?;
-    Ok(place.store().head(&key).await.map_err(plain).with_context(what)?.size)
+    writer.close().await?;
+    Ok(place.store().head(key).await.map_err(plain)?.size)
 }
 
 /// All rows of a table, in the order in which they are looked for. What describes stacks is there once.

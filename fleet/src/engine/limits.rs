@@ -1,7 +1,6 @@
 //! The engine within its limits: how much memory and how many cores a query may take.
 
 use anyhow::{Context, Result};
-use datafusion::error::DataFusionError;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{FairSpillPool, GreedyMemoryPool, MemoryPool};
 use datafusion::execution::object_store::ObjectStoreUrl;
@@ -84,9 +83,4 @@ impl Engines {
         options.optimizer.prefer_hash_join = effort == Effort::Quick;
         SessionContext::new_with_config_rt(config, Arc::clone(self.engine(effort)))
     }
-}
-
-/// Whether a query needs more memory than it may have.
-pub(super) fn is_exhausted(error: &DataFusionError) -> bool {
-    matches!(error.find_root(), DataFusionError::ResourcesExhausted(_))
 }

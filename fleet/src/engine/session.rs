@@ -1,14 +1,14 @@
 //! The engine with the tables that a query names, within its limits.
 
 use super::check::{self, Checked, For, Left, Why};
-use super::limits::{Effort, Engines, Settings, is_exhausted};
+use super::errors::{Failed, failed, is_exhausted, is_of_decoding, said};
+use super::limits::{Effort, Engines, Settings};
 use super::provider::{Part, Provider};
 use crate::store::live::{self, Live, Range};
 use crate::store::{Name, Partition, Place};
 use anyhow::{Result, anyhow, bail, ensure};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::arrow::error::ArrowError;
 use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
@@ -116,66 +116,48 @@ impl Session {
         bail!("the fleet changed {MOST_CHANGES} times while it was asked: repeat this when less is compacted")
     }
 
-    /// Which files of a table cannot be read, of those of a day and service in the first fleet; with `all`, what they hold is read, too.
+    /// The files of recordings of a day and service in a table of the first fleet, and which of them cannot be written anew.
     ///
     /// # Errors
     /// If the table cannot be listed.
-    pub(crate) async fn unreadable(
+    pub(crate) async fn to_compact(
         &self,
         table: &'static Table,
         partition: &Partition,
         names: &[Name],
-        all: bool,
-    ) -> Result<Vec<Left>> {
+    ) -> Result<Checked> {
         let place = &self.places[0];
-        let checked = self.checked(place, table, partition, names).await?;
-        let mut left: Vec<Left> = checked.left.into_iter().filter(|left| left.name.is_some()).collect();
-        if all {
-            left.extend(check::values(place, &checked.files).await?);
-        }
-        Ok(left)
+        let found = live::list(place, table.name, &Range::of(partition)).await?;
+        let engine = self.engines.engine(Effort::Frugal);
+        let mut checked = check::footers(For::Compacting, place, table, names.iter(), found, engine).await?;
+        // What has another name is none of these.
+        checked.left.retain(|left| left.name.is_some());
+        Ok(checked)
     }
 
     /// Rows of a table, of these files in the first fleet.
     ///
     /// # Errors
-    /// If one of them cannot be read, or the query is wrong.
+    /// If the query is wrong. Files that cannot be read are errors of the stream.
     pub(crate) async fn rows(
         &self,
         table: &'static Table,
-        partition: &Partition,
-        names: &[Name],
+        files: &[(Name, ObjectMeta)],
         sql: &str,
     ) -> Result<SendableRecordBatchStream> {
-        let checked = self.checked(&self.places[0], table, partition, names).await?;
-        if let Some(left) = checked.left.iter().find(|left| left.name.is_some()) {
-            bail!("{}: {}", left.path, left.why);
-        }
         let context = self.engines.context(Effort::Frugal);
-        let part = Part::new(url(0)?, checked.files);
+        let part = Part::new(url(0)?, files.to_vec());
         context.register_table(table.name, Arc::new(Provider::new(table, vec![part])?))?;
         let frame = self.plan(&context, sql, &[]).await?;
         frame.execute_stream().await.map_err(failed)
     }
 
-    /// The files of these names, which are all of one day and service.
-    async fn checked(
-        &self,
-        place: &Place,
-        table: &'static Table,
-        partition: &Partition,
-        names: &[Name],
-    ) -> Result<Checked> {
-        let found = live::list(place, table.name, &Range::of(partition)).await?;
-        check::footers(
-            For::Compacting,
-            place,
-            table,
-            names.iter(),
-            found,
-            self.engines.engine(Effort::Frugal),
-        )
-        .await
+    /// Which files of the first fleet have values that cannot be read.
+    ///
+    /// # Errors
+    /// If a store or a disk fails.
+    pub(crate) async fn damaged(&self, files: &[(Name, ObjectMeta)]) -> Result<Vec<Left>> {
+        check::values(&self.places[0], files).await
     }
 
     /// The tables that a query names.
@@ -307,38 +289,4 @@ impl Session {
 /// The engine's name of the store of a fleet.
 fn url(at: usize) -> Result<ObjectStoreUrl> {
     Ok(ObjectStoreUrl::parse(format!("fleet://{at}"))?)
-}
-
-/// An error of a query that runs. The engine's own errors repeat those below them, so they are said once here.
-#[derive(Debug)]
-struct Failed(DataFusionError);
-
-impl std::fmt::Display for Failed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "the query failed: {}", said(&self.0))
-    }
-}
-
-impl std::error::Error for Failed {}
-
-fn failed(error: DataFusionError) -> anyhow::Error {
-    anyhow::Error::new(Failed(error))
-}
-
-/// Whether what was read was no rows: a footer says nothing of the values.
-fn is_of_decoding(error: &DataFusionError) -> bool {
-    match error.find_root() {
-        DataFusionError::ParquetError(_) | DataFusionError::External(_) => true,
-        DataFusionError::ArrowError(error, _) => !matches!(
-            **error,
-            ArrowError::DivideByZero | ArrowError::ArithmeticOverflow(_) | ArrowError::CastError(_)
-        ),
-        _ => false,
-    }
-}
-
-/// What the engine says, in one line and without its own words for it.
-fn said(error: &DataFusionError) -> String {
-    let text = error.strip_backtrace();
-    text.lines().next().unwrap_or_default().trim().to_owned()
 }
