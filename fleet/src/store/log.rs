@@ -6,18 +6,14 @@
 use super::{Name, Partition, Place, Stem, plain};
 use anyhow::{Context, Result, ensure};
 use chrono::{DateTime, TimeDelta, Utc};
+use heapwise_tables::{LOG, MOST_LOG_BYTES, log_entry, log_name};
 use object_store::path::Path;
 use object_store::{ObjectStoreExt, PutMode, PutOptions, PutPayload};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashSet};
 
-/// The folder of the log. Engines that look for files of a table do not look into it.
-const FOLDER: &str = "_heapwise/log";
 /// The version of an entry's form.
 const VERSION: u32 = 1;
-/// Of more bytes no entry is: a million recordings have 35 MB.
-const MOST_BYTES: u64 = 256 << 20;
-
 /// The state of a fleet: what was compacted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct State {
@@ -53,7 +49,7 @@ impl State {
     pub(crate) async fn read(place: &Place) -> Result<Self> {
         let Some(number) = newest(place).await? else { return Ok(Self::default()) };
         let path = path(number)?;
-        let bytes = place.read(&path, MOST_BYTES).await?;
+        let bytes = place.read(&path, MOST_LOG_BYTES).await?;
         let entry: Entry =
             serde_json::from_slice(&bytes).with_context(|| format!("{path} of {place} is damaged"))?;
         ensure!(
@@ -150,13 +146,13 @@ const KEPT: usize = 100;
 
 /// The numbers of all entries, and when each was written.
 async fn entries(place: &Place) -> Result<Vec<(u64, DateTime<Utc>)>> {
-    let found = place.list(&Path::parse(FOLDER)?).await?;
-    let number = |path: &Path| path.filename()?.strip_suffix(".json")?.parse().ok();
+    let found = place.list(&Path::parse(LOG)?).await?;
+    let number = |path: &Path| log_entry(path.filename()?);
     Ok(found.iter().filter_map(|file| Some((number(&file.location)?, file.last_modified))).collect())
 }
 
 fn path(number: u64) -> Result<Path> {
-    Ok(Path::parse(format!("{FOLDER}/{number:010}.json"))?)
+    Ok(Path::parse(format!("{LOG}/{}", log_name(number)))?)
 }
 
 /// Whether two writers cannot make the same file: some stores take no notice of the condition.
@@ -231,11 +227,11 @@ mod tests {
         for _ in 0..KEPT + 5 {
             assert!(state.commit(&place).await.expect("it can be written"));
         }
-        let count = || std::fs::read_dir(folder.path().join(FOLDER)).expect("the log").count();
+        let count = || std::fs::read_dir(folder.path().join(LOG)).expect("the log").count();
         forget_old(&place).await.expect("it can be listed");
         assert_eq!(count(), KEPT + 5, "none is a day old");
         let two_days_ago = SystemTime::now() - Duration::from_secs(2 * 86_400);
-        for entry in std::fs::read_dir(folder.path().join(FOLDER)).expect("the log") {
+        for entry in std::fs::read_dir(folder.path().join(LOG)).expect("the log") {
             let file =
                 std::fs::File::options().write(true).open(entry.expect("an entry").path()).expect("a file");
             file.set_modified(two_days_ago).expect("a time");
@@ -249,8 +245,8 @@ mod tests {
     async fn a_log_that_is_none_is_an_error() {
         let folder = tempfile::tempdir().expect("a folder");
         let place = place(folder.path());
-        std::fs::create_dir_all(folder.path().join(FOLDER)).expect("a folder");
-        let file = folder.path().join(FOLDER).join("0000000001.json");
+        std::fs::create_dir_all(folder.path().join(LOG)).expect("a folder");
+        let file = folder.path().join(LOG).join("0000000001.json");
         for (text, part) in [
             ("", "is damaged"),
             ("{\"version\":2,\"compacted\":[]}", "newer heapwise"),

@@ -4,6 +4,25 @@ use crate::id::Id;
 use crate::labels::Labels;
 use std::fmt::Write;
 
+/// The folder of the log, which says what is in compacted files. Engines that look for files of a table do not look into it.
+pub const LOG: &str = "_heapwise/log";
+/// No entry of the log has more bytes: a million recordings have 35 MB.
+pub const MOST_LOG_BYTES: u64 = 256 << 20;
+
+/// The number of an entry of the log, from the name of its file: `NNNNNNNNNN.json`. The one with the highest number counts.
+pub fn log_entry(name: &str) -> Option<u64> {
+    let number = name.strip_suffix(".json")?;
+    let is_number = number.len() == LOG_DIGITS && number.bytes().all(|digit| digit.is_ascii_digit());
+    if is_number { number.parse().ok() } else { None }
+}
+
+/// The name of the file of an entry of the log.
+pub fn log_name(number: u64) -> String {
+    format!("{number:0LOG_DIGITS$}.json")
+}
+
+const LOG_DIGITS: usize = 10;
+
 /// The name of the file, below the folder of all tables.
 pub(crate) fn name(table: &str, started_unix_ns: u64, labels: &Labels, recording: Id) -> String {
     let (date, service) = (date(started_unix_ns), escaped(&labels.service));
@@ -55,6 +74,17 @@ const NO_NAME: &str = "__HIVE_DEFAULT_PARTITION__";
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn entries_of_the_log_are_in_the_order_of_their_names() {
+        for number in [0, 1, 9_999_999_999] {
+            assert_eq!(log_entry(&log_name(number)), Some(number));
+        }
+        assert!(log_name(9) < log_name(10));
+        for other in ["notes.json", "1.json", "0000000001.json#1", "+000000001.json", ""] {
+            assert_eq!(log_entry(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn a_day_is_that_of_utc() {

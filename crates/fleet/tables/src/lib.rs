@@ -29,7 +29,7 @@ mod text;
 pub use column::{Column, Kind};
 pub use id::Id;
 pub use labels::Labels;
-pub use layout::escaped;
+pub use layout::{LOG, MOST_LOG_BYTES, escaped, log_entry, log_name};
 pub use recording::{Recording, TableFile};
 pub use stacks::MOST_SITES;
 pub use table::Table;

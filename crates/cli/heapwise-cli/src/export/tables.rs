@@ -10,7 +10,7 @@ use heapwise_report::units::bytes;
 use heapwise_report::{note, say};
 use heapwise_tables::{Labels, Recording, TableFile};
 use heapwise_trace::file::Reader;
-use std::io::{BufReader, Write};
+use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes one file for each table, below a folder that may hold those of other recordings.
@@ -39,7 +39,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
         let why = "it has this recording already, under another service; remove it from all tables first";
         return Err(anyhow!("{}: {why}", other.display()).into());
     }
-    if is_compacted(folder, whole) {
+    if is_compacted(folder, whole)? {
         let why = "it has this recording already, in a file with others that `heapwise fleet compact` wrote";
         return Err(anyhow!("{}: {why}", folder.display()).into());
     }
@@ -69,24 +69,26 @@ fn elsewhere(folder: &Path, table: &TableFile) -> Option<PathBuf> {
     others.map(|service| service.join(name)).find(|path| path.exists())
 }
 
-/// Whether the recording is in a compacted file: the newest entry of the log names all that are.
-fn is_compacted(folder: &Path, table: &TableFile) -> bool {
-    let Some(id) = Path::new(&table.name).file_stem().and_then(|id| id.to_str()) else { return false };
-    let Ok(entries) = std::fs::read_dir(folder.join(LOG)) else { return false };
-    let is_entry = |path: &PathBuf| {
-        let number = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".json"));
-        number.is_some_and(|number| number.len() == 10 && number.bytes().all(|b| b.is_ascii_digit()))
+/// Whether the recording is in a compacted file: the newest entry of the log names all that are. If it cannot be read, what the folder has
+/// is not known.
+fn is_compacted(folder: &Path, table: &TableFile) -> anyhow::Result<bool> {
+    let Some(id) = Path::new(&table.name).file_stem().and_then(|id| id.to_str()) else { return Ok(false) };
+    let log = folder.join(heapwise_tables::LOG);
+    let Ok(entries) = std::fs::read_dir(&log) else { return Ok(false) };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let Some(newest) = names.filter_map(|name| heapwise_tables::log_entry(&name)).max() else {
+        return Ok(false);
     };
-    let newest = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_entry).max();
-    let is_sane =
-        |path: &PathBuf| std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.len() <= MOST_LOG_BYTES);
-    let text = newest.filter(is_sane).and_then(|path| std::fs::read_to_string(path).ok());
-    text.is_some_and(|text| text.contains(&format!("\"{id}\"")))
+    let path = log.join(heapwise_tables::log_name(newest));
+    let read = || -> std::io::Result<String> {
+        let mut text = String::new();
+        std::fs::File::open(&path)?.take(heapwise_tables::MOST_LOG_BYTES).read_to_string(&mut text)?;
+        Ok(text)
+    };
+    let text =
+        read().with_context(|| format!("cannot read {}, which says what the folder has", path.display()))?;
+    Ok(text.contains(&format!("\"{id}\"")))
 }
-
-/// Where `heapwise fleet compact` says what it compacted, and of how many bytes no entry is.
-const LOG: &str = "_heapwise/log";
-const MOST_LOG_BYTES: u64 = 256 << 20;
 
 /// Reads the recording a second time, if it is a file.
 fn follow(recording: &mut Recording<'_>, args: &ExportArgs) -> Result<(), Failure> {
