@@ -119,15 +119,30 @@ pub(crate) fn run(jobs: Vec<Job>, screen: &mut (dyn Write + Send)) -> Result<Tot
         workers.into_iter().try_for_each(|worker| worker.join().expect("a worker does not panic"))
     })?;
     let Done { totals, failed, screen } = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // Once more, where the output ends: thousands of lines above are of jobs that passed.
+    for failure in &failed {
+        writeln!(screen, "     Failed {}\n{}", failure.name, failure.end)?;
+    }
     writeln!(screen, "xtask: {totals}")?;
-    ensure!(failed.is_empty(), "tests failed:\n  {}", failed.join("\n  "));
+    let names: Vec<_> = failed.into_iter().map(|failure| failure.name).collect();
+    ensure!(names.is_empty(), "tests failed:\n  {}", names.join("\n  "));
     Ok(totals)
+}
+
+/// How many lines of a job that failed are shown again.
+const SHOWN_AGAIN: usize = 30;
+
+/// A job that failed.
+struct Failure {
+    name: String,
+    /// The last lines that it printed.
+    end: String,
 }
 
 /// What has come of the jobs that have ended.
 struct Done<'a> {
     totals: Totals,
-    failed: Vec<String>,
+    failed: Vec<Failure>,
     screen: &'a mut (dyn Write + Send),
 }
 
@@ -137,9 +152,12 @@ impl Done<'_> {
         writeln!(self.screen, "     Running {name}")?;
         self.screen.write_all(output)?;
         writeln!(self.screen, "xtask: {:.1} s for {name}", took.as_secs_f64())?;
-        String::from_utf8_lossy(output).lines().for_each(|line| self.totals.add(line));
+        let text = String::from_utf8_lossy(output);
+        let lines: Vec<_> = text.lines().collect();
+        lines.iter().for_each(|line| self.totals.add(line));
         if !succeeded {
-            self.failed.push(name);
+            let end = lines[lines.len().saturating_sub(SHOWN_AGAIN)..].join("\n");
+            self.failed.push(Failure { name, end });
         }
         Ok(())
     }
@@ -223,6 +241,8 @@ mod tests {
         failed.sort_unstable();
         assert_eq!(failed, ["e", "m"]);
         let screen = String::from_utf8(screen).unwrap();
+        let end = "     Failed d\ntest result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured\nxtask: 3 tests passed";
+        assert!(screen.contains(end), "{screen}");
         assert_eq!(screen.matches("test result: ok. 2 passed").count(), 4, "{screen}");
         assert!(screen.contains("     Running d\ntest result: FAILED. 1 passed"), "{screen}");
     }

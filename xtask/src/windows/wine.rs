@@ -4,7 +4,7 @@ use super::quietly;
 use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// A library that every program of Rust's loads and that Wine 8 lacks; without it they end with code 53 and no word.
 const SHIM: &str = "bcryptprimitives.dll";
@@ -37,7 +37,27 @@ pub(super) fn prepare(prefix: &Path) -> Result<Vec<(&'static str, OsString)>> {
     if !system.join(SHIM).exists() {
         shim(prefix, &system.join(SHIM))?;
     }
+    keep(&variables);
     Ok(variables)
+}
+
+/// Keeps this Windows running between programs. Each would start it otherwise, beside the one that ends with the program before.
+fn keep(variables: &[(&'static str, OsString)]) {
+    let mut server = Command::new(server());
+    // One that runs already stays, and without it programs start what they need.
+    server.arg(format!("--persistent={IDLE}")).envs(variables.iter().cloned());
+    // It outlives this, and would hold a pipe open.
+    let _ = server.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+}
+
+/// How long it waits for the next program, in seconds: what is built in between takes longer on a slow machine, and then it starts
+/// again.
+const IDLE: u32 = 300;
+
+/// What all programs of a Windows are connected to.
+fn server() -> PathBuf {
+    let debians = PathBuf::from("/usr/lib/wine/wineserver64");
+    if debians.exists() { debians } else { "wineserver".into() }
 }
 
 /// Wine itself: Debian's `wine` is a script that first prints four lines about programs of 32 bits.
@@ -56,7 +76,7 @@ fn shim(prefix: &Path, library: &Path) -> Result<()> {
 
 /// Ends what is left running in this Windows, and nothing else: its services.
 pub(super) fn stop(variables: &[(&'static str, OsString)]) {
-    let mut boot = Command::new(program());
+    let mut server = Command::new(server());
     // A failure only means that nothing was started.
-    let _ = boot.args(["wineboot", "--kill"]).envs(variables.iter().cloned()).output();
+    let _ = server.arg("--kill").envs(variables.iter().cloned()).output();
 }
