@@ -11,7 +11,7 @@ mod wine;
 use crate::{cargo, install};
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -38,7 +38,8 @@ const SKIP: &str = "HEAPWISE_SKIP_MISSING";
 /// When something is missing and may not be skipped, does not build, or a test fails.
 pub fn run(may_install: bool) -> Result<()> {
     let folder = cargo::target()?.join("windows");
-    let variables = match prepare(folder, may_install) {
+    let prefix = folder.join("wine");
+    let variables = match prepare(&folder, &prefix, may_install) {
         Ok(variables) => variables,
         Err(problem) if std::env::var_os(SKIP).is_some_and(|value| value == "1") => {
             eprintln!("xtask: SKIPPED: {problem:#}");
@@ -46,17 +47,16 @@ pub fn run(may_install: bool) -> Result<()> {
         }
         Err(problem) => return Err(problem.context(format!("{SKIP}=1 skips the tests for Windows"))),
     };
-    let result = check(&variables);
+    let result = check(&prefix, &variables);
     wine::stop(&variables);
     result
 }
 
-fn prepare(folder: PathBuf, may_install: bool) -> Result<Vec<(&'static str, OsString)>> {
+fn prepare(folder: &Path, prefix: &Path, may_install: bool) -> Result<Vec<(&'static str, OsString)>> {
     install::programs(NEEDED, may_install)?;
-    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let mut variables = wine::prepare(&folder.join("wine"))?;
+    let mut variables = wine::prepare(prefix)?;
     variables.push(("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER", "x86_64-w64-mingw32-gcc".into()));
-    if let Some(sysroot) = standard_library::prepare(&folder, may_install)? {
+    if let Some(sysroot) = standard_library::prepare(folder, may_install)? {
         let mut flags = OsString::from("--sysroot\u{1f}");
         flags.push(sysroot);
         // With `--target`, these do not reach what is built for this machine: build scripts and procedural macros.
@@ -65,7 +65,7 @@ fn prepare(folder: PathBuf, may_install: bool) -> Result<Vec<(&'static str, OsSt
     Ok(variables)
 }
 
-fn check(variables: &[(&'static str, OsString)]) -> Result<()> {
+fn check(prefix: &Path, variables: &[(&'static str, OsString)]) -> Result<()> {
     let packages = TESTED.iter().flat_map(|package| ["-p", package]);
     let mut arguments = vec!["test", "--no-fail-fast", "--target", TARGET, "--lib", "--bins", "--tests"];
     arguments.extend(packages);
@@ -73,6 +73,8 @@ fn check(variables: &[(&'static str, OsString)]) -> Result<()> {
     arguments.extend(["--features", "heapwise/record-to"]);
     let quick = unoptimised(&std::fs::read_to_string(cargo::root().join("Cargo.toml"))?)?;
     arguments.extend(quick.iter().flat_map(|setting| ["--config", setting]));
+    let runner = wine::runner(prefix);
+    arguments.extend(["--config", &runner]);
     start(cargo::command(&arguments).envs(variables.iter().cloned()))?;
     reports::compare(variables)
 }

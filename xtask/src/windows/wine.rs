@@ -1,6 +1,6 @@
 //! Wine, with a separate prefix below the target folder.
 
-use super::quietly;
+use super::{TARGET, quietly};
 use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,19 +14,39 @@ const SHIM_SOURCE: &str = include_str!("bcryptprimitives.c");
 /// and no debugger for programs that crash, which would take a minute to write what is never read.
 const OVERRIDES: &str = "mscoree,mshtml=;winemenubuilder.exe=d;winedbg.exe=d";
 
-/// Makes the Windows unless it is there. Returns the variables with which cargo runs tests in it.
+/// Where the runner finds Wine.
+const WINE: &str = "HEAPWISE_TEST_WINE";
+
+/// Runs a program of tests. One that fails and has printed nothing is one that Wine did not start: a program of tests says how many it
+/// has before it runs one. It is started once more. On a busy machine, one of two dozen programs was once missing without a word.
+const RUNNER: &str = "\
+\"$HEAPWISE_TEST_WINE\" \"$@\" >\"$WINEPREFIX/test-output\" 2>&1
+code=$?
+if [ $code -ne 0 ] && [ ! -s \"$WINEPREFIX/test-output\" ]; then
+    echo \"xtask: Wine did not start $1: it ended with $code; once more\"
+    exec \"$HEAPWISE_TEST_WINE\" \"$@\"
+fi
+cat \"$WINEPREFIX/test-output\"
+exit $code
+";
+
+const RUNNER_FILE: &str = "run-test.sh";
+
+/// Makes the Windows unless it is there. Returns the variables with which programs run in it.
 pub(super) fn prepare(prefix: &Path) -> Result<Vec<(&'static str, OsString)>> {
     let wine = program();
+    std::fs::create_dir_all(prefix).with_context(|| format!("cannot make {}", prefix.display()))?;
+    let file = prefix.join(RUNNER_FILE);
+    std::fs::write(&file, RUNNER).with_context(|| format!("cannot write {}", file.display()))?;
     let variables = vec![
         ("WINEPREFIX", prefix.into()),
         ("WINEDEBUG", "-all".into()),
         ("WINEDLLOVERRIDES", OVERRIDES.into()),
-        ("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", wine.clone().into()),
+        (WINE, wine.clone().into()),
     ];
     let ready = prefix.join("ready");
     if !ready.exists() {
         eprintln!("xtask: making a Windows in {}", prefix.display());
-        std::fs::create_dir_all(prefix).with_context(|| format!("cannot make {}", prefix.display()))?;
         let mut boot = Command::new(&wine);
         // It links the user's folders into those of the Windows, which are not needed here.
         boot.args(["wineboot", "--init"]).envs(variables.iter().cloned()).env("HOME", prefix);
@@ -39,6 +59,11 @@ pub(super) fn prepare(prefix: &Path) -> Result<Vec<(&'static str, OsString)>> {
     }
     keep(&variables);
     Ok(variables)
+}
+
+/// The setting of cargo with which it runs programs of tests in this Windows.
+pub(super) fn runner(prefix: &Path) -> String {
+    format!("target.{TARGET}.runner={:?}", ["sh".as_ref(), prefix.join(RUNNER_FILE).as_os_str()])
 }
 
 /// Keeps this Windows running between programs. Each would start it otherwise, beside the one that ends with the program before.
