@@ -1,8 +1,12 @@
 //! The command line as it is typed.
 
+use crate::cluster::{Channels, Workers};
 use crate::engine::Settings;
+use crate::failure::{Failure, USAGE};
 use crate::store::live::Range;
+use crate::token::Token;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Asks questions about many recordings.
@@ -50,6 +54,9 @@ pub(crate) enum Fleet {
     /// Ask one of the usual questions; without its name, list them.
     #[command(after_help = ASK_EXAMPLES)]
     Ask(AskArgs),
+    /// Answer parts of questions that are asked with --workers.
+    #[command(after_help = WORKER_EXAMPLES)]
+    Worker(WorkerArgs),
 }
 
 const QUERY_EXAMPLES: &str = "\
@@ -83,6 +90,15 @@ Examples:
   heapwise fleet ask growth fleet/ --service checkout --set old=4.1 --set new=4.2
   heapwise fleet ask growth --sql > mine.sql             the question in SQL, to be changed
   heapwise fleet ask mine.sql fleet/ --service checkout";
+
+const WORKER_EXAMPLES: &str = "\
+Examples:
+  heapwise fleet worker --listen 10.0.0.5:7077 --token-file token s3://bucket/fleet     on each machine
+  heapwise fleet ask growth s3://bucket/fleet --service checkout \\
+      --workers 10.0.0.5:7077,10.0.0.6:7077 --token-file token
+
+It reads the fleets that it is started with, which have to be in the same place on all machines, and writes nothing.
+Nothing is encrypted between machines: let them speak over a network that you trust.";
 
 /// Which recordings are meant.
 #[derive(Clone, Debug, Args)]
@@ -150,6 +166,55 @@ pub(crate) struct AskingArgs {
     /// The form of the answer.
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
     pub(crate) format: Format,
+    /// What it may take.
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    /// Workers that answer parts of it: those of `heapwise fleet worker`.
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',')]
+    pub(crate) workers: Vec<String>,
+    /// The secret of the workers: a file that only its owner can read.
+    #[arg(long, value_name = "FILE", requires = "workers")]
+    pub(crate) token_file: Option<PathBuf>,
+}
+
+impl AskingArgs {
+    /// The workers; none if all is done here.
+    pub(crate) fn workers(&self) -> Result<Option<Workers>, Failure> {
+        if self.workers.is_empty() {
+            return Ok(None);
+        }
+        let token = self.token_file.as_deref().map(Token::read).transpose()?;
+        let workers = Workers::new(&self.workers, Channels::new(token));
+        workers.map(Some).map_err(|error| Failure::new(USAGE, error))
+    }
+}
+
+/// Where it is listened.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ListeningArgs {
+    /// The address to listen at; port 0 takes one that is free.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7077")]
+    pub(crate) listen: SocketAddr,
+    /// A secret that those who ask have, too: a file that only its owner can read. What other machines can reach has one.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+}
+
+impl ListeningArgs {
+    pub(crate) fn token(&self) -> anyhow::Result<Option<Token>> {
+        self.token_file.as_deref().map(Token::read).transpose()
+    }
+}
+
+/// `heapwise fleet worker`.
+#[derive(Debug, Args)]
+pub(crate) struct WorkerArgs {
+    /// Folders of tables, or s3://BUCKET/FOLDER.
+    #[arg(value_name = "FLEET", required = true)]
+    pub(crate) places: Vec<String>,
+    /// Where it listens.
+    #[command(flatten)]
+    pub(crate) listening: ListeningArgs,
     /// What it may take.
     #[command(flatten)]
     pub(crate) limits: LimitArgs,

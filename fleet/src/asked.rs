@@ -4,7 +4,7 @@ pub(crate) use crate::answer::About;
 use crate::answer::{self, Grid};
 use crate::args::{AskingArgs, Format};
 use crate::engine::{Left, Session};
-use crate::failure::{Failure, UNREADABLE};
+use crate::failure::{Failure, UNREADABLE, USAGE};
 use crate::ingest::{self, Exporter};
 use crate::store::Place;
 use anyhow::{Context, anyhow};
@@ -42,11 +42,16 @@ impl Asked {
         let mut places: Vec<Place> = Vec::new();
         for name in fleets {
             let place = Place::open(name)?;
-            if !places.iter().any(|other| other.is(&place)) {
+            if !places.iter().any(|other| other.id() == place.id()) {
                 places.push(place);
             }
         }
         let (mut made, mut unread) = (None, Vec::new());
+        if !recordings.is_empty() && !asking.workers.is_empty() {
+            let error =
+                anyhow!("workers read fleets, and no recordings: `heapwise fleet ingest` adds these to one");
+            return Err(Failure::new(USAGE, error));
+        }
         if !recordings.is_empty() {
             let folder =
                 tempfile::Builder::new().prefix("heapwise-").tempdir().context("cannot make a folder")?;
@@ -62,7 +67,8 @@ impl Asked {
             places.push(place);
             made = Some(folder);
         }
-        let session = Session::new(places, asking.range.range(), asking.limits.settings())?;
+        let session =
+            Session::new(places, asking.range.range(), asking.limits.settings(), asking.workers()?)?;
         Ok(Self { session, unread, _made: made })
     }
 

@@ -1,13 +1,14 @@
 //! `heapwise query` and `heapwise fleet`: questions about many recordings.
 //!
 //! A program of its own, which `heapwise` starts: the engine is several times as large as all the rest. From the bottom to the top:
-//! [`store`] knows where tables lie and which files count, [`engine`] asks them, [`answer`] shows what it found; above these is a module for
+//! [`store`] knows where tables lie and which files count, [`cluster`] reaches workers, [`engine`] asks them, [`answer`] shows what it found; above these is a module for
 //! each command.
 
 mod answer;
 mod args;
 mod ask;
 mod asked;
+mod cluster;
 mod compact;
 mod engine;
 mod failure;
@@ -16,6 +17,8 @@ mod progress;
 mod query;
 mod question;
 mod store;
+mod token;
+mod worker;
 
 use args::{Cli, Fleet, Top};
 use clap::Parser;
@@ -83,5 +86,6 @@ async fn command(cli: Cli) -> Result<u8, Failure> {
         Top::Fleet(Fleet::Ask(args)) => ask::ask(&args, &exporter).await,
         Top::Fleet(Fleet::Ingest(args)) => ingest::ingest(&args, &exporter).await,
         Top::Fleet(Fleet::Compact(args)) => compact::compact(&args).await,
+        Top::Fleet(Fleet::Worker(args)) => worker::worker(&args).await,
     }
 }

@@ -27,7 +27,7 @@ const MOST_LOST: usize = 100;
 pub(crate) async fn compact(args: &CompactArgs) -> Result<u8, Failure> {
     let place = Place::open(&args.place)?;
     let range = args.range.range();
-    let session = Session::new(vec![place.clone()], range.clone(), args.limits.settings())?;
+    let session = Session::new(vec![place.clone()], range.clone(), args.limits.settings(), None)?;
     log::check(&place).await?;
     let removed = clean::leftovers(&place, &range).await?;
     let mut done = Done::default();

@@ -1,11 +1,14 @@
-//! The engine within its limits: how much memory and how many cores a query may take.
+//! The engine within its limits: how much memory and how many cores a query may take, here and on workers.
 
+use crate::cluster::Reached;
 use anyhow::{Context, Result};
+use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{FairSpillPool, GreedyMemoryPool, MemoryPool};
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion_distributed::{DistributedExt, SessionStateBuilderExt};
 use object_store::ObjectStore;
 use std::sync::Arc;
 
@@ -31,9 +34,12 @@ pub(crate) enum Effort {
     Frugal,
 }
 
+/// So many bytes of a table are worth a core of a worker. What is less is not worth the way to it.
+const BYTES_PER_PARTITION: usize = 64 << 10;
+
 /// The engine for each effort.
 #[derive(Debug)]
-pub(super) struct Engines {
+pub(crate) struct Engines {
     threads: usize,
     quick: Arc<RuntimeEnv>,
     frugal: Arc<RuntimeEnv>,
@@ -65,6 +71,18 @@ impl Engines {
         }
     }
 
+    /// The engine of a worker, which has no store yet. Parts of a question have no temporary files, either: they are asked again
+    /// elsewhere if memory is short.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub(crate) fn of_worker(settings: Settings) -> Result<Arc<RuntimeEnv>> {
+        let engine = Self::new(settings)?.quick;
+        let disk = ObjectStoreUrl::local_filesystem();
+        engine.deregister_object_store(disk.as_ref()).context("cannot start the engine")?;
+        Ok(engine)
+    }
+
     pub(super) fn engine(&self, effort: Effort) -> &Arc<RuntimeEnv> {
         match effort {
             Effort::Quick => &self.quick,
@@ -73,6 +91,27 @@ impl Engines {
     }
 
     pub(super) fn context(&self, effort: Effort) -> SessionContext {
+        SessionContext::new_with_config_rt(self.config(effort), Arc::clone(self.engine(effort)))
+    }
+
+    /// The same with workers that answer parts of a question.
+    ///
+    /// # Errors
+    /// If the engine does not take them.
+    pub(super) fn spread(&self, reached: Reached) -> Result<SessionContext> {
+        let builder = SessionStateBuilder::new()
+            .with_default_features()
+            .with_config(self.config(Effort::Quick))
+            .with_runtime_env(Arc::clone(&self.quick))
+            .with_distributed_channel_resolver(reached.channels.clone())
+            .with_distributed_worker_resolver(reached)
+            .with_distributed_planner()
+            .with_distributed_file_scan_config_bytes_per_partition(BYTES_PER_PARTITION)
+            .context("cannot start the engine")?;
+        Ok(SessionContext::new_with_state(builder.build()))
+    }
+
+    fn config(&self, effort: Effort) -> SessionConfig {
         let threads = if effort == Effort::Quick { self.threads } else { 1 };
         let mut config = SessionConfig::new().with_target_partitions(threads).with_information_schema(true);
         let options = config.options_mut();
@@ -81,6 +120,6 @@ impl Engines {
         options.execution.parquet.reorder_filters = true;
         options.execution.sort_spill_reservation_bytes = self.reserved;
         options.optimizer.prefer_hash_join = effort == Effort::Quick;
-        SessionContext::new_with_config_rt(config, Arc::clone(self.engine(effort)))
+        config
     }
 }

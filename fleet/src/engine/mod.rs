@@ -16,5 +16,5 @@ mod session;
 
 pub(crate) use check::{Checked, Left, Why};
 pub(crate) use errors::failed;
-pub(crate) use limits::Settings;
+pub(crate) use limits::{Engines, Settings};
 pub(crate) use session::Session;

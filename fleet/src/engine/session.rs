@@ -4,6 +4,7 @@ use super::check::{self, Checked, For, Left, Why};
 use super::errors::{Failed, failed, is_exhausted, is_of_decoding, said};
 use super::limits::{Effort, Engines, Settings};
 use super::provider::{Part, Provider};
+use crate::cluster::Workers;
 use crate::store::live::{self, Live, Range};
 use crate::store::{Name, Partition, Place};
 use anyhow::{Result, anyhow, bail, ensure};
@@ -13,7 +14,6 @@ use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::context::SQLOptions;
-use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::prelude::{DataFrame, SessionContext};
 use futures::TryStreamExt;
 use heapwise_tables::{TABLES, Table};
@@ -27,6 +27,8 @@ pub(crate) struct Session {
     places: Vec<Place>,
     range: Range,
     engines: Engines,
+    /// Those that answer parts of questions; none if all is done here.
+    workers: Option<Workers>,
 }
 
 /// What a query found.
@@ -54,12 +56,17 @@ const MOST_CELLS: usize = 5_000_000;
 impl Session {
     /// # Errors
     /// If the folder of temporary files cannot be made.
-    pub(crate) fn new(places: Vec<Place>, range: Range, settings: Settings) -> Result<Self> {
+    pub(crate) fn new(
+        places: Vec<Place>,
+        range: Range,
+        settings: Settings,
+        workers: Option<Workers>,
+    ) -> Result<Self> {
         let engines = Engines::new(settings)?;
-        for (at, place) in places.iter().enumerate() {
-            engines.register(&url(at)?, place.store());
+        for place in &places {
+            engines.register(&place.url()?, place.store());
         }
-        Ok(Self { places, range, engines })
+        Ok(Self { places, range, engines, workers })
     }
 
     /// Asks in SQL, which can only read. `parameters` are the values of `$name`.
@@ -69,10 +76,19 @@ impl Session {
     pub(crate) async fn ask(&self, sql: &str, parameters: &[(String, ScalarValue)]) -> Result<Answer> {
         let tables = self.tables_in(sql)?;
         // Before anything is listed: a query that is wrong is wrong without rows, too.
-        self.plan(&self.with_tables(Effort::Quick, &[])?, sql, parameters).await?;
+        self.plan(&self.with_tables(self.engines.context(Effort::Quick), &[])?, sql, parameters).await?;
         let mut damaged: BTreeMap<String, Left> = BTreeMap::new();
         let mut effort = Effort::Quick;
         for _ in 0..MOST_CHANGES {
+            let workers = self.workers.as_ref().filter(|_| effort == Effort::Quick);
+            let reached = match workers {
+                Some(workers) => Some(workers.reach(&self.fleets()).await?),
+                None => None,
+            };
+            let context = match &reached {
+                Some(reached) => self.engines.spread(reached.clone())?,
+                None => self.engines.context(effort),
+            };
             let (mut files, mut left, empty) = self.files(&tables).await?;
             for table in &mut files {
                 for (place, files) in self.places.iter().zip(&mut table.of_places) {
@@ -82,13 +98,19 @@ impl Session {
                 }
             }
             left.extend(damaged.values().cloned());
-            let error = match self.run(effort, sql, parameters, &files).await {
+            let error = match self.run(context, sql, parameters, &files).await {
                 Ok((schema, batches)) => return Ok(Answer { schema, batches, left, empty }),
                 Err(error) => error,
             };
             let Some(Failed(cause)) = error.downcast_ref::<Failed>() else { return Err(error) };
             if check::is_not_found(cause) {
                 // Compacted in the meantime: the rows are in another file now.
+                continue;
+            }
+            if let (Some(workers), Some(reached)) = (workers, &reached)
+                && workers.has_lost(reached).await
+            {
+                // Those that are left are asked.
                 continue;
             }
             if is_exhausted(cause) {
@@ -146,7 +168,7 @@ impl Session {
         sql: &str,
     ) -> Result<SendableRecordBatchStream> {
         let context = self.engines.context(Effort::Frugal);
-        let part = Part::new(url(0)?, files.to_vec());
+        let part = Part::new(self.places[0].url()?, files.to_vec());
         context.register_table(table.name, Arc::new(Provider::new(table, vec![part])?))?;
         let frame = self.plan(&context, sql, &[]).await?;
         frame.execute_stream().await.map_err(failed)
@@ -223,12 +245,12 @@ impl Session {
 
     async fn run(
         &self,
-        effort: Effort,
+        context: SessionContext,
         sql: &str,
         parameters: &[(String, ScalarValue)],
         files: &[Files],
     ) -> Result<(SchemaRef, Vec<RecordBatch>)> {
-        let context = self.with_tables(effort, files)?;
+        let context = self.with_tables(context, files)?;
         let frame = self.plan(&context, sql, parameters).await?;
         let schema = Arc::clone(frame.schema().inner());
         let mut stream = frame.execute_stream().await.map_err(failed)?;
@@ -245,14 +267,18 @@ impl Session {
         Ok((schema, batches))
     }
 
-    /// The engine with all tables. Those that are not among the files have no rows.
-    fn with_tables(&self, effort: Effort, files: &[Files]) -> Result<SessionContext> {
-        let context = self.engines.context(effort);
+    /// What the fleets are called, and their ids.
+    fn fleets(&self) -> Vec<(String, String)> {
+        self.places.iter().map(|place| (place.to_string(), place.id())).collect()
+    }
+
+    /// An engine with all tables. Those that are not among the files have no rows.
+    fn with_tables(&self, context: SessionContext, files: &[Files]) -> Result<SessionContext> {
         for table in TABLES {
             let mut parts = Vec::new();
             for of_table in files.iter().filter(|one| one.table.name == table.name) {
-                for (at, files) in of_table.of_places.iter().enumerate() {
-                    parts.push(Part::new(url(at)?, files.clone()));
+                for (place, files) in self.places.iter().zip(&of_table.of_places) {
+                    parts.push(Part::new(place.url()?, files.clone()));
                 }
             }
             context.register_table(table.name, Arc::new(Provider::new(table, parts)?))?;
@@ -284,9 +310,4 @@ impl Session {
             .with_param_values(ParamValues::Map(values))
             .map_err(|error| anyhow!("the query is wrong: {}", said(&error)))
     }
-}
-
-/// The engine's name of the store of a fleet.
-fn url(at: usize) -> Result<ObjectStoreUrl> {
-    Ok(ObjectStoreUrl::parse(format!("fleet://{at}"))?)
 }

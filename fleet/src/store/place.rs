@@ -2,17 +2,22 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use bytes::Bytes;
+use datafusion::execution::object_store::ObjectStoreUrl;
 use futures::TryStreamExt;
 use object_store::aws::AmazonS3Builder;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::prefix::PrefixStore;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, RetryConfig};
+use sha2::{Digest, Sha256};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
+
+/// So many bytes of a digest are two fleets never the same in.
+const ID_BYTES: usize = 16;
 
 /// A fleet, wherever it lies. Paths in it begin with the name of a table.
 #[derive(Clone, Debug)]
@@ -60,12 +65,21 @@ impl Place {
         Ok(Self { shown: named.to_owned(), store: Arc::new(PrefixStore::new(store, prefix)), folder: None })
     }
 
-    /// Whether it is the same fleet, whatever it was called.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        match (&self.folder, &other.folder) {
-            (Some(one), Some(other)) => one == other,
-            _ => self.shown == other.shown,
-        }
+    /// The same for the same fleet, whatever it was called, on all machines that have it in the same place.
+    pub(crate) fn id(&self) -> String {
+        let name = match &self.folder {
+            Some(folder) => folder.as_os_str().as_encoded_bytes(),
+            None => self.shown.trim_end_matches('/').as_bytes(),
+        };
+        Sha256::digest(name).iter().take(ID_BYTES).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The engine's name of its store.
+    ///
+    /// # Errors
+    /// If the engine does not take it.
+    pub(crate) fn url(&self) -> Result<ObjectStoreUrl> {
+        Ok(ObjectStoreUrl::parse(format!("fleet://{}", self.id()))?)
     }
 
     /// Waits until what was written is on the disk, so that what it replaces can be removed. Stores do so before they answer.

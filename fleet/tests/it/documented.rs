@@ -4,7 +4,8 @@ use crate::program::{ended, fleet, run};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-const COMMANDS: &[&[&str]] = &[&["query"], &["fleet", "ingest"], &["fleet", "compact"], &["fleet", "ask"]];
+const COMMANDS: &[&[&str]] =
+    &[&["query"], &["fleet", "ingest"], &["fleet", "compact"], &["fleet", "ask"], &["fleet", "worker"]];
 
 fn document() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/fleet.md");

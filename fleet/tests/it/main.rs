@@ -7,3 +7,4 @@ mod made;
 mod program;
 mod questions;
 mod stores;
+mod workers;

@@ -33,8 +33,11 @@ fn by_duckdb(folder: &Path, file: &str, values: &[&str]) -> Vec<Value> {
 }
 
 /// Equal, but for the last digits of sums of fractions, which depend on the order.
-fn equal(one: &Value, other: &Value) -> bool {
+pub fn equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| equal(one, other))
+        }
         (Value::Object(one), Value::Object(other)) => {
             one.len() == other.len()
                 && one.iter().all(|(name, value)| other.get(name).is_some_and(|other| equal(value, other)))

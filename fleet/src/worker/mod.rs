@@ -1,0 +1,68 @@
+//! `heapwise fleet worker`: answers parts of questions that are asked on other machines.
+
+mod read_only;
+
+use crate::args::WorkerArgs;
+use crate::cluster::{Channels, Identity};
+use crate::engine::Engines;
+use crate::failure::Failure;
+use crate::store::Place;
+use crate::token::{self, Token};
+use anyhow::Context;
+use datafusion::execution::SessionState;
+use datafusion_distributed::{DistributedExt, Worker, WorkerQueryContext};
+use heapwise_report::note;
+use read_only::ReadOnly;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::Server;
+use tonic::transport::server::TcpIncoming;
+use tonic::{Request, Status};
+
+/// Of more bytes no part of a question is: it names the files that are read.
+const MOST_BYTES: usize = 256 << 20;
+
+pub(crate) async fn worker(args: &WorkerArgs) -> Result<u8, Failure> {
+    let token = args.listening.token()?;
+    let address = args.listening.listen;
+    token::check(address, token.as_ref())?;
+    let mut places = Vec::new();
+    for name in &args.places {
+        places.push(Place::open(name)?);
+    }
+    // Nothing but these can be read, whatever a plan names.
+    let engine = Engines::of_worker(args.limits.settings())?;
+    for place in &places {
+        engine.register_object_store(place.url()?.as_ref(), Arc::new(ReadOnly(Arc::clone(place.store()))));
+    }
+    // Parts of a question are passed on between workers, too.
+    let channels = Channels::new(token.clone());
+    let session = move |context: WorkerQueryContext| {
+        let state: SessionState = context.builder.with_distributed_channel_resolver(channels.clone()).build();
+        std::future::ready(Ok(state))
+    };
+    let worker = Worker::from_session_builder(session)
+        .with_runtime_env(engine)
+        .with_version(Identity::here(places.iter().map(Place::id)).to_string());
+    let service = worker.into_worker_server().max_decoding_message_size(MOST_BYTES);
+    let listener = TcpListener::bind(address).await.with_context(|| format!("cannot listen at {address}"))?;
+    let address = listener.local_addr().context("cannot listen")?;
+    note!("heapwise: a worker for {} at {address}", args.places.join(", "));
+    Server::builder()
+        .add_service(InterceptedService::new(service, move |request| admitted(token.as_ref(), request)))
+        .serve_with_incoming(TcpIncoming::from(listener).with_nodelay(Some(true)))
+        .await
+        .context("cannot answer")?;
+    Ok(0)
+}
+
+/// Lets a request in that has the token.
+fn admitted(token: Option<&Token>, request: Request<()>) -> Result<Request<()>, Status> {
+    match token {
+        Some(token) if !token.is_in(request.metadata().as_ref()) => {
+            Err(Status::unauthenticated("authentication failed"))
+        }
+        _ => Ok(request),
+    }
+}
