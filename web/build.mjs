@@ -13,7 +13,7 @@ const option = (name) => {
 };
 
 if (process.argv.includes("--tests")) {
-  for (const folder of ["test", "browser"]) {
+  for (const folder of ["test", "browser", "fleet"]) {
     const out = join(here, "build", folder);
     await rm(out, { recursive: true, force: true });
     const entries = (await readdir(join(here, folder))).filter((f) => f.endsWith(".ts")).map((f) => join(here, folder, f));

@@ -4,7 +4,7 @@ use crate::cluster::{Channels, Workers};
 use crate::engine::Settings;
 use crate::failure::{Failure, USAGE};
 use crate::store::live::Range;
-use crate::token::Token;
+use crate::token::{self, Token};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -54,6 +54,9 @@ pub(crate) enum Fleet {
     /// Ask one of the usual questions; without its name, list them.
     #[command(after_help = ASK_EXAMPLES)]
     Ask(AskArgs),
+    /// Show fleets to a browser.
+    #[command(after_help = SERVE_EXAMPLES)]
+    Serve(ServeArgs),
     /// Answer parts of questions that are asked with --workers.
     #[command(after_help = WORKER_EXAMPLES)]
     Worker(WorkerArgs),
@@ -90,6 +93,14 @@ Examples:
   heapwise fleet ask growth fleet/ --service checkout --set old=4.1 --set new=4.2
   heapwise fleet ask growth --sql > mine.sql             the question in SQL, to be changed
   heapwise fleet ask mine.sql fleet/ --service checkout";
+
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  heapwise fleet serve fleet/                                            http://127.0.0.1:7070 on this machine
+  heapwise fleet serve s3://bucket/fleet --listen 10.0.0.5:7070 --token-file token
+
+A browser asks for a name and a password: the password is the token, the name is whatever you like. Nothing is encrypted: let a
+server in front of it do that.";
 
 const WORKER_EXAMPLES: &str = "\
 Examples:
@@ -189,21 +200,41 @@ impl AskingArgs {
     }
 }
 
-/// Where it is listened.
+/// Who may ask.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct ListeningArgs {
-    /// The address to listen at; port 0 takes one that is free.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7077")]
-    pub(crate) listen: SocketAddr,
+pub(crate) struct AdmissionArgs {
     /// A secret that those who ask have, too: a file that only its owner can read. What other machines can reach has one.
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
 }
 
-impl ListeningArgs {
-    pub(crate) fn token(&self) -> anyhow::Result<Option<Token>> {
-        self.token_file.as_deref().map(Token::read).transpose()
+impl AdmissionArgs {
+    /// The secret, which an address that other machines can reach has to have.
+    pub(crate) fn token(&self, address: SocketAddr) -> Result<Option<Token>, Failure> {
+        let token = self.token_file.as_deref().map(Token::read).transpose()?;
+        token::check(address, token.as_ref())?;
+        Ok(token)
     }
+}
+
+/// `heapwise fleet serve`.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Folders of tables, or s3://BUCKET/FOLDER.
+    #[arg(value_name = "FLEET", required = true)]
+    pub(crate) places: Vec<String>,
+    /// The address to listen at; port 0 takes one that is free.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7070")]
+    pub(crate) listen: SocketAddr,
+    /// Who may ask.
+    #[command(flatten)]
+    pub(crate) admission: AdmissionArgs,
+    /// Which recordings are meant.
+    #[command(flatten)]
+    pub(crate) range: RangeArgs,
+    /// What it may take.
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
 }
 
 /// `heapwise fleet worker`.
@@ -212,9 +243,12 @@ pub(crate) struct WorkerArgs {
     /// Folders of tables, or s3://BUCKET/FOLDER.
     #[arg(value_name = "FLEET", required = true)]
     pub(crate) places: Vec<String>,
-    /// Where it listens.
+    /// The address to listen at; port 0 takes one that is free.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7077")]
+    pub(crate) listen: SocketAddr,
+    /// Who may ask.
     #[command(flatten)]
-    pub(crate) listening: ListeningArgs,
+    pub(crate) admission: AdmissionArgs,
     /// What it may take.
     #[command(flatten)]
     pub(crate) limits: LimitArgs,

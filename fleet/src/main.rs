@@ -16,6 +16,7 @@ mod ingest;
 mod progress;
 mod query;
 mod question;
+mod serve;
 mod store;
 mod token;
 mod worker;
@@ -86,6 +87,7 @@ async fn command(cli: Cli) -> Result<u8, Failure> {
         Top::Fleet(Fleet::Ask(args)) => ask::ask(&args, &exporter).await,
         Top::Fleet(Fleet::Ingest(args)) => ingest::ingest(&args, &exporter).await,
         Top::Fleet(Fleet::Compact(args)) => compact::compact(&args).await,
+        Top::Fleet(Fleet::Serve(args)) => serve::serve(&args).await,
         Top::Fleet(Fleet::Worker(args)) => worker::worker(&args).await,
     }
 }

@@ -2,6 +2,8 @@
 
 use crate::failure::{Failure, USAGE};
 use anyhow::{Context, Result, anyhow, ensure};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
 use sha2::{Digest, Sha256};
@@ -46,9 +48,16 @@ impl Token {
         value
     }
 
-    /// Whether a request has it.
+    /// Whether a request has it, as a token, or as the password that a browser asks its user for.
     pub(crate) fn is_in(&self, headers: &HeaderMap) -> bool {
-        headers.get(AUTHORIZATION).is_some_and(|value| is_same(value.as_bytes(), self.header().as_bytes()))
+        let Some(value) = headers.get(AUTHORIZATION) else { return false };
+        let password = || {
+            let encoded = value.to_str().ok()?.strip_prefix("Basic ")?;
+            let decoded = String::from_utf8(STANDARD.decode(encoded).ok()?).ok()?;
+            decoded.split_once(':').map(|(_, password)| password.to_owned())
+        };
+        is_same(value.as_bytes(), self.header().as_bytes())
+            || password().is_some_and(|password| is_same(password.as_bytes(), self.0.as_bytes()))
     }
 }
 
@@ -99,6 +108,13 @@ mod tests {
         assert!(token.is_in(&headers));
         headers.insert(AUTHORIZATION, HeaderValue::from_static("Bearer 0123456789abcdeF"));
         assert!(!token.is_in(&headers));
+        for (password, is_it) in
+            [("any:0123456789abcdef", true), ("0123456789abcdef", false), ("any:other", false)]
+        {
+            let value = format!("Basic {}", STANDARD.encode(password));
+            headers.insert(AUTHORIZATION, HeaderValue::from_str(&value).expect("a header"));
+            assert_eq!(token.is_in(&headers), is_it, "{password}");
+        }
         assert_eq!(format!("{token:?}"), "Token");
         std::fs::write(&path, "short").expect("written");
         assert!(Token::read(&path).unwrap_err().to_string().contains("has no token"));

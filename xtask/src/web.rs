@@ -31,9 +31,7 @@ pub fn build(may_install: bool) -> Result<()> {
 /// # Errors
 /// When one of these fails.
 pub fn check(may_install: bool) -> Result<()> {
-    // Another browser may be named, where Debian's is not to be had.
-    let needed = if std::env::var_os("HEAPWISE_CHROMIUM").is_some() { TO_BUILD } else { install::FOR_WEB };
-    install::programs(needed, may_install)?;
+    install::programs(needed(), may_install)?;
     packages()?;
     let target = cargo::target()?.join("web");
     let (fresh, pages) = (target.join("bundle"), target.join("pages"));
@@ -45,6 +43,21 @@ pub fn check(may_install: bool) -> Result<()> {
     std::fs::create_dir_all(&pages).with_context(|| format!("cannot make {}", pages.display()))?;
     make_pages(&pages)?;
     npm(&["run", "--silent", "browser"], &[("HEAPWISE_PAGES", pages.as_os_str())])
+}
+
+/// Looks at the pages of a server in a browser.
+///
+/// # Errors
+/// When a program is missing, or a page is not as it should be.
+pub(crate) fn check_served(address: &str, may_install: bool) -> Result<()> {
+    install::programs(needed(), may_install)?;
+    packages()?;
+    npm(&["run", "--silent", "fleet"], &[("HEAPWISE_FLEET", OsStr::new(address))])
+}
+
+/// Another browser may be named, where Debian's is not to be had.
+fn needed() -> &'static [install::Needed] {
+    if std::env::var_os("HEAPWISE_CHROMIUM").is_some() { TO_BUILD } else { install::FOR_WEB }
 }
 
 fn folder() -> PathBuf {

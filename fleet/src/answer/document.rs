@@ -30,7 +30,8 @@ pub(crate) fn markdown(about: About<'_>, grid: &Grid, left: &[Left]) -> String {
     document::markdown(&document(about, grid, left))
 }
 
-fn document(about: About<'_>, grid: &Grid, left: &[Left]) -> Document {
+/// The same before it is written.
+pub(crate) fn document(about: About<'_>, grid: &Grid, left: &[Left]) -> Document {
     let mut table = Table::new(grid.columns.iter().map(|column| Head::new(title(&column.name))));
     for row in &grid.rows {
         table.row(grid.columns.iter().zip(row).map(|(column, value)| cell(column, value)));

@@ -6,7 +6,7 @@ mod grid;
 mod json;
 mod text;
 
-pub(crate) use document::{About, html, markdown};
+pub(crate) use document::{About, document, html, markdown};
 pub(crate) use grid::{Column, Grid};
 pub(crate) use json::json;
-pub(crate) use text::text;
+pub(crate) use text::{shown, text};

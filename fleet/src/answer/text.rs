@@ -61,7 +61,7 @@ fn shrink(widths: &mut [usize], most: usize) {
 }
 
 /// A value as people read it, in one line.
-pub(super) fn shown(column: &Column, value: &Value, has_units: bool) -> String {
+pub(crate) fn shown(column: &Column, value: &Value, has_units: bool) -> String {
     match value {
         Value::Null => "–".to_owned(),
         Value::String(text) if has_units && column.name.ends_with("_id") => {
@@ -82,6 +82,8 @@ fn with_unit(column: &str, number: f64) -> String {
     let whole = number.abs().round() as u64;
     if is_bytes(column) {
         format!("{sign}{}", units::bytes(whole))
+    } else if column.ends_with("_ns") {
+        format!("{sign}{}", units::time(whole))
     } else if column.ends_with("_change") {
         format!("{:+.1} %", number * 100.0)
     } else if number.fract() == 0.0 {

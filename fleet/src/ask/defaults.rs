@@ -1,33 +1,48 @@
 //! Values of a question that were not given: what most would ask for.
 
 use crate::answer::Grid;
-use crate::args::{AskingArgs, RangeArgs};
+use crate::args::RangeArgs;
 use crate::engine::Session;
 use crate::failure::{Failure, USAGE};
 use crate::question::{self, Question};
 use anyhow::{Result, anyhow};
 use chrono::{Days, NaiveDate};
 use datafusion::common::ScalarValue;
-use heapwise_report::note;
 use serde_json::Value;
 
 /// The days that a question about a time is about, without others.
 const DAYS: u64 = 7;
 
+/// The values of a question.
+#[derive(Debug)]
+pub(crate) struct Values {
+    /// All of them.
+    pub(crate) all: Vec<(String, String)>,
+    /// The names of those that the fleet suggested.
+    pub(crate) suggested: Vec<String>,
+}
+
+impl Values {
+    /// The same for the engine.
+    pub(crate) fn parameters(&self) -> Vec<(String, ScalarValue)> {
+        self.all.iter().map(|(name, value)| (name.clone(), ScalarValue::from(value.as_str()))).collect()
+    }
+}
+
 /// Completes the values of a question: those that were given, those that follow from the range, and those that the fleet suggests.
 ///
 /// # Errors
 /// If a value is missing that nothing suggests, or one was given that the question does not have.
-pub(super) async fn complete(
+pub(crate) async fn complete(
     session: &Session,
     question: &Question,
-    asking: &AskingArgs,
-) -> Result<Vec<(String, ScalarValue)>, Failure> {
-    let (given, range) = (&asking.set, &asking.range);
+    given: &[(String, String)],
+    range: &RangeArgs,
+) -> Result<Values, Failure> {
     question.check(given)?;
     let has = |name: &str| question.parameters.iter().any(|known| known == name);
     let is_given = |name: &str| given.iter().any(|(there, _)| there == name);
-    let mut values: Vec<(String, String)> = given.clone();
+    let (mut values, mut suggested) = (given.to_vec(), Vec::new());
     if let ([service], true, false) = (range.service.as_slice(), has("service"), is_given("service")) {
         values.push(("service".to_owned(), service.clone()));
     }
@@ -43,10 +58,10 @@ pub(super) async fn complete(
             _ => None,
         };
         let value = value.ok_or_else(|| question::is_missing(name))?;
-        note!("heapwise: {name}={value}, since --set {name}=VALUE is not given");
+        suggested.push(name.clone());
         values.push((name.clone(), value));
     }
-    Ok(values.into_iter().map(|(name, value)| (name, ScalarValue::from(value))).collect())
+    Ok(Values { all: values, suggested })
 }
 
 /// The only one.
@@ -76,11 +91,11 @@ async fn release(
     let parameters = [("service".to_owned(), ScalarValue::from(service.as_str()))];
     let mut newest = texts(session, NEWEST, &parameters).await?;
     if newest.len() < 2 {
-        return Err(anyhow!(
+        let error = anyhow!(
             "{service} has {} with a name, and the question compares two: recordings get it with `--release`",
             if newest.is_empty() { "no release" } else { "only one release" }
-        )
-        .into());
+        );
+        return Err(Failure::new(USAGE, error));
     }
     Ok(Some(newest.swap_remove(at)))
 }

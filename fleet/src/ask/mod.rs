@@ -7,8 +7,10 @@ use crate::args::AskArgs;
 use crate::asked::{About, Asked};
 use crate::failure::{Failure, USAGE};
 use crate::question::Question;
+pub(crate) use defaults::complete;
 use heapwise_report::escape::terminal;
-use questions::QUESTIONS;
+use heapwise_report::note;
+pub(crate) use questions::QUESTIONS;
 use std::path::Path;
 
 /// Of more bytes no question is.
@@ -29,10 +31,13 @@ pub(crate) async fn ask(args: &AskArgs, exporter: &crate::ingest::Exporter) -> R
         return Err(Failure::new(USAGE, error));
     }
     let asked = Asked::open(&args.places, &args.asking, exporter).await?;
-    let values = defaults::complete(asked.session(), &question, &args.asking).await?;
+    let values = complete(asked.session(), &question, &args.asking.set, &args.asking.range).await?;
+    for (name, value) in values.all.iter().filter(|(name, _)| values.suggested.contains(name)) {
+        note!("heapwise: {name}={value}, since --set {name}=VALUE is not given");
+    }
     let (title, about) = (format!("heapwise fleet ask {name}"), question.about());
     let about = About { title: &title, question: &about, sql: &question.sql };
-    asked.answer(about, &values, args.asking.format, true).await
+    asked.answer(about, &values.parameters(), args.asking.format, true).await
 }
 
 /// All questions, a line each.

@@ -101,6 +101,9 @@ fn plain(error: &DataFusionError) -> String {
     if text.contains("onnect") {
         return "it cannot be reached".to_owned();
     }
+    if text.contains("KeepAliveTimedOut") {
+        return "it does not answer".to_owned();
+    }
     format!("it does not answer as a worker: {}", text.lines().next().unwrap_or_default())
 }
 

@@ -7,7 +7,7 @@ use crate::cluster::{Channels, Identity};
 use crate::engine::Engines;
 use crate::failure::Failure;
 use crate::store::Place;
-use crate::token::{self, Token};
+use crate::token::Token;
 use anyhow::Context;
 use datafusion::execution::SessionState;
 use datafusion_distributed::{DistributedExt, Worker, WorkerQueryContext};
@@ -24,9 +24,8 @@ use tonic::{Request, Status};
 const MOST_BYTES: usize = 256 << 20;
 
 pub(crate) async fn worker(args: &WorkerArgs) -> Result<u8, Failure> {
-    let token = args.listening.token()?;
-    let address = args.listening.listen;
-    token::check(address, token.as_ref())?;
+    let address = args.listen;
+    let token = args.admission.token(address)?;
     let mut places = Vec::new();
     for name in &args.places {
         places.push(Place::open(name)?);

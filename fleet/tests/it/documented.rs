@@ -4,8 +4,14 @@ use crate::program::{ended, fleet, run};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-const COMMANDS: &[&[&str]] =
-    &[&["query"], &["fleet", "ingest"], &["fleet", "compact"], &["fleet", "ask"], &["fleet", "worker"]];
+const COMMANDS: &[&[&str]] = &[
+    &["query"],
+    &["fleet", "ingest"],
+    &["fleet", "compact"],
+    &["fleet", "ask"],
+    &["fleet", "serve"],
+    &["fleet", "worker"],
+];
 
 fn document() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/fleet.md");

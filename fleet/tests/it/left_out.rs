@@ -238,7 +238,7 @@ fn what_is_wrong_is_one_line_that_says_what() {
         (vec!["fleet", "ask", "nothing", place], 2, "there is no question nothing"),
         (vec!["fleet", "ask", "growth"], 2, "is asked of a fleet"),
         (vec!["fleet", "ask", "growth", place], 2, "there are 3 services"),
-        (vec!["fleet", "ask", "growth", place, "--service", "service-1"], 1, "only one release"),
+        (vec!["fleet", "ask", "growth", place, "--service", "service-1"], 2, "only one release"),
         (vec!["fleet", "ask", "growth", place, "--set", "color=red"], 2, "the question has no $color"),
         (vec!["fleet", "compact", "/nonexistent/fleet"], 1, "cannot open /nonexistent/fleet"),
         (vec!["fleet", "ingest", "/nonexistent.hw", "-o", place], 1, "cannot read /nonexistent.hw"),

@@ -4,6 +4,7 @@ mod compaction;
 mod documented;
 mod left_out;
 mod made;
+mod pages;
 mod program;
 mod questions;
 mod stores;

@@ -5,6 +5,7 @@
 
 mod axis;
 mod bars;
+mod flame;
 mod labels;
 mod lines;
 mod scatter;
@@ -12,6 +13,8 @@ mod strip;
 
 pub(crate) use axis::Unit;
 pub(crate) use bars::{Bar, bars, class_of_part};
+pub use flame::Flame;
+pub(crate) use flame::flame;
 pub(crate) use lines::{Curve, lines};
 pub(crate) use scatter::{Dot, scatter};
 pub(crate) use scatter::{Emphasis, emphasized};

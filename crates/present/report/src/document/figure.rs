@@ -1,6 +1,6 @@
 //! Pictures of a document, as numbers: each writer decides how to draw them.
 
-use crate::chart::{Emphasis, Unit};
+use crate::chart::{Emphasis, Flame, Unit};
 
 /// A picture and its description.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ pub(crate) enum Picture {
     Lines { units: [Unit; 2], rows: Vec<Numbers<[f64; 2]>> },
     /// What each row consists of.
     Bars { unit: Unit, parts: Vec<String>, rows: Vec<Numbers<f64>> },
+    /// Parts within parts.
+    Flame(Flame),
     /// A point for each row that has one; less is better in both of its numbers. The front is computed from the points unless
     /// `emphasis` sets for each row how it is shown; `legend` assigns colours to names where the points have none.
     Scatter {

@@ -1,10 +1,12 @@
 //! A document for a browser.
 
 use super::{
-    Alert, Block, Cell, Document, Evidence, Figure, Finding, Format, Mark, Picture, Place, Role, Row,
+    Alert, Block, Cell, Document, Evidence, Figure, Finding, Format, Link, Mark, Picture, Place, Role, Row,
     Section, Snippet, Stack, Table, Title, Words,
 };
-use crate::chart::{Bar, Curve, Dot, Strip, bars, class_of_part, emphasized, lines, scatter, series, strip};
+use crate::chart::{
+    Bar, Curve, Dot, Strip, bars, class_of_part, emphasized, flame, lines, scatter, series, strip,
+};
 use crate::escape::markdown::code_spans;
 use crate::html_page::{Markup, element, end_of_line, page, text};
 
@@ -33,7 +35,14 @@ fn words(words: &Words) -> Markup {
         Role::Good => element("span", &[("class", "good")], [text(piece)]),
         Role::Bad => element("span", &[("class", "bad")], [text(piece)]),
     };
-    words.pieces().map(piece).collect()
+    let part = |(link, pieces): (Option<&Link>, Vec<(Role, &str)>)| {
+        let shown = pieces.into_iter().map(piece);
+        match link {
+            Some(link) => element("a", &[("href", link.as_str())], shown),
+            None => shown.collect(),
+        }
+    };
+    words.linked().map(part).collect()
 }
 
 fn prose(sentence: &str) -> Markup {
@@ -224,6 +233,7 @@ fn picture(picture: &Picture, description: &str) -> Vec<Markup> {
             let legend = legend(names.iter().enumerate().map(|(at, name)| (class_of_part(at), *name)));
             vec![bars(description, *unit, &names, &rows), legend]
         }
+        Picture::Flame(root) => vec![flame(description, root)],
         Picture::Scatter { titles: [x, y], units, rows, emphasis, legend: colours } => {
             let dots: Vec<Dot<'_>> = rows
                 .iter()
@@ -325,6 +335,15 @@ mod tests {
         let page = |text: &str| words(&Words::from(text)).to_string();
         assert_eq!(page("call `f(<b>)` often"), "call <code>f(&lt;b&gt;)</code> often");
         assert_eq!(page("one ` alone"), "one ` alone");
+    }
+
+    #[test]
+    fn neighbours_with_the_same_link_are_one() {
+        let (here, there) = (Link::new(&["a"], []), Link::new(&["b"], [("<", "\"")]));
+        let line = Words::own("service ").and(Role::Name, "<x>").to(&here).and(Role::Own, " · ");
+        let line = line.then(Words::own("next").to(&there));
+        let expected = "<a href=\"/a\">service <code>&lt;x&gt;</code></a> · <a href=\"/b?<=%22\">next</a>";
+        assert_eq!(words(&line).to_string(), expected.replace("?<", "?&lt;"));
     }
 
     #[test]

@@ -11,13 +11,14 @@ mod table;
 mod terminal;
 mod words;
 
+pub use crate::chart::Flame;
 use crate::chart::Unit;
 pub(crate) use figure::{Figure, Numbers, Picture};
 pub use html::html;
 pub use markdown::markdown;
 pub use table::{Cell, Column, Place, Row, Table};
 pub use terminal::{curve::Course, terminal};
-pub use words::{Role, Words};
+pub use words::{Link, Role, Words};
 
 #[derive(Clone, Debug, Default)]
 pub struct Document {
@@ -221,6 +222,28 @@ impl Figures {
         let rows = rows.into_iter().map(|(label, numbers)| Numbers { label, series: 0, numbers }).collect();
         let picture = Picture::Bars { unit, parts: parts.into_iter().collect(), rows };
         Self(vec![Figure { caption: caption.into(), picture }])
+    }
+
+    /// Bytes over nanoseconds, a curve for each row.
+    pub fn lines(
+        caption: impl Into<String>,
+        rows: impl IntoIterator<Item = (String, Vec<[f64; 2]>)>,
+    ) -> Self {
+        let row = |(at, (label, numbers))| Numbers { label, series: at + 1, numbers };
+        let rows = rows.into_iter().enumerate().map(row).collect();
+        let picture = Picture::Lines { units: [Unit::Nanos, Unit::Bytes], rows };
+        Self(vec![Figure { caption: caption.into(), picture }])
+    }
+
+    /// Bytes of functions within those that called them.
+    pub fn flame(caption: impl Into<String>, root: Flame) -> Self {
+        Self(vec![Figure { caption: caption.into(), picture: Picture::Flame(root) }])
+    }
+
+    /// These and others.
+    pub fn and(mut self, more: Self) -> Self {
+        self.0.extend(more.0);
+        self
     }
 }
 

@@ -64,6 +64,7 @@ fn figure(caption: &str, picture: Picture) -> Option<Figure> {
     let is_empty = match &picture {
         Picture::Strips { rows, .. } | Picture::Bars { rows, .. } => rows.is_empty(),
         Picture::Lines { rows, .. } | Picture::Scatter { rows, .. } => rows.is_empty(),
+        Picture::Flame(root) => root.bytes == 0,
     };
     (!is_empty).then(|| Figure { caption: caption.to_owned(), picture })
 }

@@ -1,0 +1,157 @@
+//! A flame graph of a service: which functions request memory, within those that call them.
+
+use super::service::{WHERE, link, title, values};
+use super::{Made, Problem, trail};
+use crate::serve::look::Look;
+use heapwise_report::document::{Block, Document, Figures, Flame, Link, Mark, Section, Words};
+use heapwise_report::units;
+use std::collections::{BTreeMap, HashMap};
+
+/// What a flame graph can be of: columns of `sites`, and what they are called.
+const BY: [(&str, &str); 3] = [
+    ("peak_bytes", "live bytes at the peak"),
+    ("allocated_bytes", "allocated bytes"),
+    ("live_at_exit_bytes", "bytes that were never freed"),
+];
+/// Stacks in the picture. The rest is one part of it.
+const MOST_STACKS: usize = 5000;
+
+pub(super) async fn page(look: &Look<'_>) -> Made {
+    let asked = look.parameter("by");
+    let Some((by, what)) = BY.into_iter().find(|(name, _)| asked.is_empty() || *name == asked) else {
+        return Err(Problem::Nothing(
+            "There is a flame graph of peak_bytes, allocated_bytes and live_at_exit_bytes.".to_owned(),
+        ));
+    };
+    let focus = look.parameter("focus");
+    let values = values(look);
+    let of_service = format!(
+        "select sites.stack_id, sum(sites.{by}) as bytes from sites join recordings on sites.recording = recordings.recording \
+         where {WHERE} and sites.service = $folder group by sites.stack_id"
+    );
+    let recordings =
+        look.rows(&format!("select count(*) as n from recordings where {WHERE}"), &values).await?;
+    let n = recordings.first().map_or(0.0, |row| row.number("n"));
+    if n == 0.0 {
+        return Err(Problem::Nothing(format!(
+            "There are no such recordings of {}.",
+            look.parameter("service")
+        )));
+    }
+    let all =
+        look.rows(&format!("select sum(bytes) as bytes from ({of_service}) all_sites"), &values).await?;
+    let stacks = look
+        .rows(
+            &format!(
+                "with totals as ({of_service}), largest as (select stack_id, bytes from totals where stack_id is not null and bytes > 0 \
+                 order by bytes desc, stack_id limit {MOST_STACKS}), \
+                 known as (select stack_id, frame_ids from stacks where service = $folder and stack_id in (select stack_id from largest)) \
+                 select largest.stack_id, min(largest.bytes) as bytes, first_value(known.frame_ids) as frame_ids \
+                 from largest join known on largest.stack_id = known.stack_id group by largest.stack_id"
+            ),
+            &values,
+        )
+        .await?;
+    let names =
+        look.rows("select frame_id, min(function) as function from frames where service = $folder group by frame_id", &[("folder", look.parameter("folder"))]).await?;
+    let names: HashMap<&str, &str> =
+        names.iter().map(|row| (row.text("frame_id"), row.text("function"))).collect();
+    let mean = |bytes: f64| (bytes / n).max(0.0);
+    let mut root = Node::default();
+    let mut shown = 0.0;
+    for row in stacks.iter() {
+        let frames = row.texts("frame_ids");
+        shown += row.number("bytes");
+        // From the function in focus on, wherever it was called from first.
+        let from = if focus.is_empty() {
+            frames.len()
+        } else {
+            frames.iter().rposition(|id| *id == focus).map_or(0, |at| at + 1)
+        };
+        if from > 0 {
+            root.add(frames[..from].iter().rev().copied(), mean(row.number("bytes")));
+        }
+    }
+    let rest = all.first().map_or(0.0, |row| row.number("bytes")) - shown;
+    let focus_link = |id: &str| link(look, &["flame"], &[("by", by), ("focus", id)]);
+    let mut picture = root.flame("all", &names, &focus_link);
+    if focus.is_empty() && rest > 0.0 {
+        let bytes = mean(rest).round() as u64;
+        picture.children.push(Flame {
+            label: "stacks that are not shown".to_owned(),
+            bytes,
+            ..Flame::default()
+        });
+        picture.bytes += bytes;
+    } else if let [only] = &mut picture.children[..] {
+        picture = std::mem::take(only);
+    }
+    let caption =
+        format!("{what}, mean of {} recordings: {}", units::count(n as u64), units::bytes(picture.bytes));
+    let others =
+        BY.map(|(by, what)| Words::own(what).to(&link(look, &["flame"], &[("by", by), ("focus", focus)])));
+    let whole = (!focus.is_empty())
+        .then(|| Words::own("the whole service").to(&link(look, &["flame"], &[("by", by)])));
+    let mut sections =
+        vec![trail([title(look).to(&link(look, &[], &[]))].into_iter().chain(others).chain(whole))];
+    sections.push(Section::untitled([if picture.bytes == 0 {
+        Block::line(Mark::Plain, Words::own("There are no bytes to be shown."))
+    } else {
+        Block::Figures(Figures::flame(caption, picture))
+    }]));
+    let aside =
+        "A function is as wide as the bytes that it and those that it calls request; a click shows it alone."
+            .to_owned();
+    Ok(Document { title: Words::own("flame graph of ").then(title(look)), aside, sections })
+}
+
+/// Functions below others, by their ids.
+#[derive(Debug, Default)]
+struct Node<'a> {
+    bytes: f64,
+    children: BTreeMap<&'a str, Node<'a>>,
+}
+
+impl<'a> Node<'a> {
+    fn add(&mut self, frames: impl Iterator<Item = &'a str>, bytes: f64) {
+        let mut node = self;
+        node.bytes += bytes;
+        for id in frames {
+            node = node.children.entry(id).or_default();
+            node.bytes += bytes;
+        }
+    }
+
+    /// Stacks have 512 frames at most, so this is no deeper.
+    fn flame(&self, label: &str, names: &HashMap<&str, &str>, link: &dyn Fn(&str) -> Link) -> Flame {
+        let child = |(id, node): (&&str, &Node<'_>)| {
+            let name = names.get(id).copied().unwrap_or_default();
+            Flame { link: Some(link(id)), ..node.flame(&super::name_of(name), names, link) }
+        };
+        Flame {
+            label: label.to_owned(),
+            bytes: self.bytes.round() as u64,
+            children: self.children.iter().map(child).collect(),
+            link: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stacks_become_functions_within_their_callers() {
+        let mut root = Node::default();
+        root.add(["main", "read"].into_iter(), 10.0);
+        root.add(["main", "write"].into_iter(), 5.0);
+        root.add(["main"].into_iter(), 1.0);
+        let names = HashMap::from([("main", "fn main"), ("read", "fn read")]);
+        let flame = root.flame("all", &names, &|id| Link::new(&[id], []));
+        let main = &flame.children[0];
+        assert_eq!((flame.bytes, main.bytes, main.label.as_str()), (16, 16, "fn main"));
+        let below: Vec<_> = main.children.iter().map(|child| (child.label.as_str(), child.bytes)).collect();
+        assert_eq!(below, [("fn read", 10), ("(none)", 5)]);
+    }
+}
