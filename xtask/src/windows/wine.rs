@@ -18,7 +18,7 @@ const OVERRIDES: &str = "mscoree,mshtml=;winemenubuilder.exe=d;winedbg.exe=d";
 const WINE: &str = "HEAPWISE_TEST_WINE";
 
 /// Runs a program of tests. One that fails and has printed nothing is one that Wine did not start: a program of tests says how many it
-/// has before it runs one. It is started once more. On a busy machine, one of two dozen programs was once missing without a word.
+/// has before it runs one. It is started once more. On a busy machine, one of two dozen programs was once missing silently.
 const RUNNER: &str = "\
 \"$HEAPWISE_TEST_WINE\" \"$@\" >\"$WINEPREFIX/test-output\" 2>&1
 code=$?

@@ -17,6 +17,7 @@ Examples:
   heapwise fleet compact fleet/                                put small files together
   heapwise fleet ask                                           list the usual questions
   heapwise fleet ask growth fleet/ --service checkout          ask one
+  heapwise fleet serve fleet/                                  look around in a browser
   heapwise fleet --help
 
 heapwise-fleet does it, a program of its own.";

@@ -19,7 +19,7 @@ pub struct Flame {
 /// In the drawing's units.
 const WIDTH: f64 = 1040.0;
 const ROW: f64 = 18.0;
-/// What is narrower is left out: nobody could point at it.
+/// What is narrower is left out: it could not be pointed at.
 const LEAST: f64 = 2.5;
 /// Room at both sides of a name.
 const ROOM: f64 = 4.0;
