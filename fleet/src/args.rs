@@ -108,8 +108,9 @@ Examples:
   heapwise fleet ask growth s3://bucket/fleet --service checkout \\
       --workers 10.0.0.5:7077,10.0.0.6:7077 --token-file token
 
-It reads the fleets that it is started with, which have to be in the same place on all machines, and writes nothing.
-Nothing is encrypted between machines: let them speak over a network that you trust.";
+It reads the fleets that it is started with, and writes nothing. They have to be the same on all machines, in the same place: a folder that
+all of them share, or a store. Workers reach each other by the names behind --workers. Nothing is encrypted between machines: let them
+speak over a network that you trust.";
 
 /// Which recordings are meant.
 #[derive(Clone, Debug, Args)]
@@ -249,9 +250,10 @@ pub(crate) struct WorkerArgs {
     /// Who may ask.
     #[command(flatten)]
     pub(crate) admission: AdmissionArgs,
-    /// What it may take.
-    #[command(flatten)]
-    pub(crate) limits: LimitArgs,
+    /// Bytes that parts of questions may hold together, in MiB; what needs more is asked again where it was asked [default: a quarter of
+    /// what is free].
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(16..))]
+    pub(crate) memory: Option<u64>,
 }
 
 /// `heapwise query`.

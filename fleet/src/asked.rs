@@ -39,13 +39,7 @@ impl Asked {
         exporter: &Exporter,
     ) -> Result<Self, Failure> {
         let (recordings, fleets): (Vec<_>, Vec<_>) = named.iter().partition(|name| Path::new(name).is_file());
-        let mut places: Vec<Place> = Vec::new();
-        for name in fleets {
-            let place = Place::open(name)?;
-            if !places.iter().any(|other| other.id() == place.id()) {
-                places.push(place);
-            }
-        }
+        let mut places = Place::open_all(fleets)?;
         let (mut made, mut unread) = (None, Vec::new());
         if !recordings.is_empty() && !asking.workers.is_empty() {
             let error =

@@ -50,10 +50,13 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    // A worker has nothing to remove, and what it sends must not look whole because its threads end.
+    let ends_at_once = matches!(cli.command, Top::Fleet(Fleet::Worker(_)));
     let result = runtime.block_on(async {
         let asked_to_end = pin!(interrupted());
         match select(pin!(command(cli)), asked_to_end).await {
             Either::Left((result, _)) => result,
+            Either::Right(_) if ends_at_once => std::process::exit(failure::INTERRUPTED.into()),
             // What is under way is dropped, and its temporary files with it.
             Either::Right(_) => Ok(failure::INTERRUPTED),
         }

@@ -8,19 +8,15 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { chromium, type Browser, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
+import { launch } from "../launch.ts";
 
 const folder = process.env["HEAPWISE_PAGES"] ?? ".";
 const shots = process.env["HEAPWISE_SHOTS"];
 let browser: Browser;
 
 before(async () => {
-  const isRoot = process.getuid?.() === 0;
-  browser = await chromium.launch({
-    executablePath: process.env["HEAPWISE_CHROMIUM"] ?? "/usr/bin/chromium",
-    // As root there is no sandbox.
-    args: isRoot ? ["--no-sandbox"] : [],
-  });
+  browser = await launch();
 });
 after(() => browser?.close());
 

@@ -6,19 +6,15 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { chromium, type Browser, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
+import { launch } from "../launch.ts";
 
 const address = process.env["HEAPWISE_FLEET"] ?? "http://127.0.0.1:7070";
 const shots = process.env["HEAPWISE_SHOTS"];
 let browser: Browser;
 
 before(async () => {
-  const isRoot = process.getuid?.() === 0;
-  browser = await chromium.launch({
-    executablePath: process.env["HEAPWISE_CHROMIUM"] ?? "/usr/bin/chromium",
-    // As root there is no sandbox.
-    args: isRoot ? ["--no-sandbox"] : [],
-  });
+  browser = await launch();
 });
 after(() => browser?.close());
 

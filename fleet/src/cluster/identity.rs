@@ -1,10 +1,18 @@
 //! What a worker says of itself.
 
+use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::LazyLock;
 
-/// Plans are only passed on between the same versions: they are the engine's own structures.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The version, and a digest of those of everything in it: plans are the engine's own structures, so they are only passed on between the same
+/// versions of the engine.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let lock = Sha256::digest(include_bytes!("../../Cargo.lock"));
+    let digest: String = lock.iter().take(DIGEST_BYTES).map(|byte| format!("{byte:02x}")).collect();
+    format!("{}-{}-{digest}", env!("CARGO_PKG_VERSION"), heapwise_tables::VERSION)
+});
+const DIGEST_BYTES: usize = 8;
 
 /// The version of a worker, and which fleets it reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +24,7 @@ pub(crate) struct Identity {
 impl Identity {
     /// Of this program, which reads these fleets.
     pub(crate) fn here(fleets: impl IntoIterator<Item = String>) -> Self {
-        Self { version: VERSION.to_owned(), fleets: fleets.into_iter().collect() }
+        Self { version: VERSION.clone(), fleets: fleets.into_iter().collect() }
     }
 
     /// What a worker has answered, whatever that is.
@@ -28,8 +36,8 @@ impl Identity {
 
     /// Why it cannot answer this one. Fleets are pairs of what they are called here and their ids.
     pub(super) fn lacks(&self, fleets: &[(String, String)]) -> Option<String> {
-        if self.version != VERSION {
-            return Some(format!("it is not heapwise-fleet {VERSION}"));
+        if self.version != *VERSION {
+            return Some(format!("it is not the same version of heapwise-fleet: {}", *VERSION));
         }
         let missing = fleets.iter().find(|(_, id)| !self.fleets.contains(id));
         missing.map(|(name, _)| {

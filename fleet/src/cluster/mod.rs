@@ -7,6 +7,6 @@ mod channels;
 mod identity;
 mod workers;
 
-pub(crate) use channels::Channels;
+pub(crate) use channels::{Channels, PATIENCE};
 pub(crate) use identity::Identity;
 pub(crate) use workers::{Reached, Workers};

@@ -37,9 +37,10 @@ impl Workers {
         let url = |name: &String| {
             let url =
                 Url::parse(&format!("http://{name}")).with_context(|| format!("{name} is no HOST:PORT"))?;
-            let is_address =
-                url.has_host() && url.port().is_some() && url.path() == "/" && url.query().is_none();
-            ensure!(is_address && url.username().is_empty(), "{name} is no HOST:PORT");
+            let port = name.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
+            // Whatever else is in it has a mark of its own.
+            let is_address = url.has_host() && port.is_some() && !name.contains(['/', '?', '#', '@', '\\']);
+            ensure!(is_address, "{name} is no HOST:PORT");
             Ok(url)
         };
         let mut urls: Vec<Url> = named.iter().map(url).collect::<Result<_>>()?;
@@ -129,9 +130,10 @@ mod tests {
             let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
             Workers::new(&names, Channels::default())
         };
-        let two = workers(&["10.0.0.1:7077", "[::1]:7077", "10.0.0.1:7077"]).expect("two workers");
-        assert_eq!(two.urls.iter().map(shown).collect::<Vec<_>>(), ["10.0.0.1:7077", "[::1]:7077"]);
-        for wrong in ["", "host", "host:x", "user@host:1", "host:1/path", "host:1?x"] {
+        let two = workers(&["10.0.0.1:80", "[::1]:7077", "10.0.0.1:80"]).expect("two workers");
+        assert_eq!(two.urls.iter().map(shown).collect::<Vec<_>>(), ["10.0.0.1:80", "[::1]:7077"]);
+        for wrong in ["", "host", "host:x", "user@host:1", ":x@host:1", "host:1/path", "host:1?x", "host:1#x"]
+        {
             assert!(workers(&[wrong]).is_err(), "{wrong}");
         }
     }

@@ -31,6 +31,18 @@ pub(super) fn is_of_decoding(error: &DataFusionError) -> bool {
     }
 }
 
+/// Whether a connection to a worker broke, or one between workers.
+pub(super) fn is_of_connection(error: &DataFusionError) -> bool {
+    match error.find_root() {
+        DataFusionError::External(error) => {
+            error.is::<tonic::Status>() || error.is::<tonic::transport::Error>()
+        }
+        DataFusionError::Execution(text) => text.starts_with("Error connecting to"),
+        DataFusionError::Configuration(text) => text.contains("this worker's own machine"),
+        _ => false,
+    }
+}
+
 /// What the engine says, in one line and without its own words for it.
 pub(super) fn said(error: &DataFusionError) -> String {
     let text = error.strip_backtrace();

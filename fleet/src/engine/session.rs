@@ -1,7 +1,7 @@
 //! The engine with the tables that a query names, within its limits.
 
 use super::check::{self, Checked, For, Left, Why};
-use super::errors::{Failed, failed, is_exhausted, is_of_decoding, said};
+use super::errors::{Failed, failed, is_exhausted, is_of_connection, is_of_decoding, said};
 use super::limits::{Effort, Engines, Settings};
 use super::provider::{Part, Provider};
 use crate::cluster::Workers;
@@ -50,6 +50,8 @@ struct Files {
 
 /// How often a fleet may change while its files are looked at, or read.
 const MOST_CHANGES: usize = 100;
+/// How often connections to workers may break that answer afterwards, or files may be missing there.
+const MOST_BROKEN: usize = 2;
 /// Rows times columns of an answer, which is held as a whole: it is read by people.
 const MOST_CELLS: usize = 5_000_000;
 
@@ -79,6 +81,7 @@ impl Session {
         self.plan(&self.with_tables(self.engines.context(Effort::Quick), &[])?, sql, parameters).await?;
         let mut damaged: BTreeMap<String, Left> = BTreeMap::new();
         let mut effort = Effort::Quick;
+        let mut broken = 0;
         for _ in 0..MOST_CHANGES {
             let workers = self.workers.as_ref().filter(|_| effort == Effort::Quick);
             let reached = match workers {
@@ -103,6 +106,14 @@ impl Session {
                 Err(error) => error,
             };
             let Some(Failed(cause)) = error.downcast_ref::<Failed>() else { return Err(error) };
+            if reached.is_some() && check::is_not_found(cause) {
+                broken += 1;
+                if broken > MOST_BROKEN {
+                    return Err(error.context(
+                        "a worker lacks a file: all machines need the same folder, which they share, or a store",
+                    ));
+                }
+            }
             if check::is_not_found(cause) {
                 // Compacted in the meantime: the rows are in another file now.
                 continue;
@@ -111,6 +122,15 @@ impl Session {
                 && workers.has_lost(reached).await
             {
                 // Those that are left are asked.
+                continue;
+            }
+            if reached.is_some() && is_of_connection(cause) {
+                broken += 1;
+                if broken > MOST_BROKEN {
+                    return Err(error.context(
+                        "workers do not reach each other, or end: name them as all machines reach them",
+                    ));
+                }
                 continue;
             }
             if is_exhausted(cause) {

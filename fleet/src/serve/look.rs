@@ -15,12 +15,9 @@ use std::sync::{Mutex, PoisonError};
 pub(super) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
-    /// Those of the path come first, so that none behind the question mark takes their place; then `folder`, in which the tables have the
-    /// service's files.
+    /// Those of the path come first, so that none behind the question mark takes their place.
     pub(super) fn new(path: Vec<(String, String)>, query: Vec<(String, String)>) -> Self {
-        let folder = path.iter().find(|(name, _)| name == "service");
-        let folder = folder.map(|(_, service)| ("folder".to_owned(), heapwise_tables::escaped(service)));
-        Self(path.into_iter().chain(folder).chain(query).collect())
+        Self(path.into_iter().chain(query).collect())
     }
 }
 
@@ -46,6 +43,22 @@ pub(super) struct Row<'a> {
 impl<'a> Look<'a> {
     pub(super) fn new(session: &'a Session, range: &'a RangeArgs, parameters: Parameters) -> Self {
         Self { session, range, parameters, caveats: Mutex::default() }
+    }
+
+    /// Puts `folder` before all parameters: where the tables have the files of the page's service, if it has one.
+    ///
+    /// # Errors
+    /// If the fleet cannot be asked.
+    pub(super) async fn find_folder(&mut self) -> Result<()> {
+        const FOLDER: &str = "select min(service) as service from recordings where service_name = $service";
+        let service = self.parameter("service").to_owned();
+        if service.is_empty() {
+            return Ok(());
+        }
+        let found = self.rows(FOLDER, &[("service", &service)]).await?;
+        let folder = found.first().map(|row| row.text("service").to_owned()).unwrap_or_default();
+        self.parameters.0.insert(0, ("folder".to_owned(), folder));
+        Ok(())
     }
 
     /// What the address says; nothing if it does not.

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-/// So many pages are made at once, each within `--memory`. Others wait.
+/// So many pages are made at once, together within `--memory`. Others wait.
 const AT_ONCE: usize = 2;
 
 /// What all pages need.
@@ -40,16 +40,13 @@ struct Server {
 pub(crate) async fn serve(args: &ServeArgs) -> Result<u8, Failure> {
     let address = args.listen;
     let token = args.admission.token(address)?;
-    let mut places: Vec<Place> = Vec::new();
-    for name in &args.places {
-        places.push(Place::open(name)?);
-    }
+    let places = Place::open_all(&args.places)?;
     let session = Session::new(places, args.range.range(), args.limits.settings(), None)?;
     let server = Server { session, range: args.range.clone(), permits: Semaphore::new(AT_ONCE) };
     let listener = TcpListener::bind(address).await.with_context(|| format!("cannot listen at {address}"))?;
     let address = listener.local_addr().context("cannot listen")?;
     note!("heapwise: {} at http://{address}", args.places.join(", "));
-    let guard = Arc::new(Guard::new(address, token));
+    let guard = Arc::new(Guard::new(token));
     let app = router(Arc::new(server))
         .layer(middleware::from_fn(move |request, next| guard::check(Arc::clone(&guard), request, next)));
     axum::serve(listener, app).await.context("cannot answer")?;
@@ -75,8 +72,12 @@ async fn answer(server: &Server, parameters: Parameters, page: &Page) -> Respons
     let Ok(_permit) = server.permits.acquire().await else {
         return error(StatusCode::SERVICE_UNAVAILABLE, "The server ends.");
     };
-    let look = Look::new(&server.session, &server.range, parameters);
-    match (page.make)(&look).await {
+    let mut look = Look::new(&server.session, &server.range, parameters);
+    let made = match look.find_folder().await {
+        Ok(()) => (page.make)(&look).await,
+        Err(error) => Err(error.into()),
+    };
+    match made {
         Ok(document) => written(StatusCode::OK, &look.with_caveats(document)),
         Err(Problem::Nothing(what)) => error(StatusCode::NOT_FOUND, &what),
         Err(Problem::Failed(failed)) => {

@@ -16,5 +16,5 @@ pub(crate) mod log;
 mod name;
 mod place;
 
-pub(crate) use name::{Name, Partition, Stem};
+pub(crate) use name::{Name, Partition, Stem, is_date};
 pub(crate) use place::{Place, plain};

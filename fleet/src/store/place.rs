@@ -24,6 +24,8 @@ const ID_BYTES: usize = 16;
 pub(crate) struct Place {
     /// As it was named.
     shown: String,
+    /// Where a store is that is not Amazon's.
+    endpoint: String,
     store: Arc<dyn ObjectStore>,
     /// If it is on a disk.
     folder: Option<PathBuf>,
@@ -43,6 +45,21 @@ impl Place {
         }
     }
 
+    /// All of these, each once, however often and under whichever names it is named.
+    ///
+    /// # Errors
+    /// If one cannot be opened.
+    pub(crate) fn open_all<'a>(named: impl IntoIterator<Item = &'a String>) -> Result<Vec<Self>> {
+        let mut places: Vec<Self> = Vec::new();
+        for name in named {
+            let place = Self::open(name)?;
+            if !places.iter().any(|other| other.id() == place.id()) {
+                places.push(place);
+            }
+        }
+        Ok(places)
+    }
+
     fn folder(named: &str) -> Result<Self> {
         let folder =
             std::path::Path::new(named).canonicalize().with_context(|| format!("cannot open {named}"))?;
@@ -53,23 +70,35 @@ impl Place {
         }
         let store =
             LocalFileSystem::new_with_prefix(&folder).with_context(|| format!("cannot open {named}"))?;
-        Ok(Self { shown: named.to_owned(), store: Arc::new(store), folder: Some(folder) })
+        Ok(Self {
+            shown: named.to_owned(),
+            endpoint: String::new(),
+            store: Arc::new(store),
+            folder: Some(folder),
+        })
     }
 
     fn bucket(named: &str) -> Result<Self> {
         let url = Url::parse(named).with_context(|| format!("{named} is no URL"))?;
         let builder = AmazonS3Builder::from_env().with_url(named).with_retry(patience());
         let store = builder.build().with_context(|| format!("cannot open {named}"))?;
+        let endpoint =
+            ["AWS_ENDPOINT", "AWS_ENDPOINT_URL"].into_iter().find_map(|name| std::env::var(name).ok());
         let prefix =
             Path::from_url_path(url.path()).with_context(|| format!("{named} has no usable path"))?;
-        Ok(Self { shown: named.to_owned(), store: Arc::new(PrefixStore::new(store, prefix)), folder: None })
+        Ok(Self {
+            shown: named.to_owned(),
+            endpoint: endpoint.unwrap_or_default(),
+            store: Arc::new(PrefixStore::new(store, prefix)),
+            folder: None,
+        })
     }
 
     /// The same for the same fleet, whatever it was called, on all machines that have it in the same place.
     pub(crate) fn id(&self) -> String {
         let name = match &self.folder {
-            Some(folder) => folder.as_os_str().as_encoded_bytes(),
-            None => self.shown.trim_end_matches('/').as_bytes(),
+            Some(folder) => folder.as_os_str().as_encoded_bytes().to_vec(),
+            None => format!("{} {}", self.shown.trim_end_matches('/'), self.endpoint).into_bytes(),
         };
         Sha256::digest(name).iter().take(ID_BYTES).map(|byte| format!("{byte:02x}")).collect()
     }

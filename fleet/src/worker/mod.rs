@@ -2,8 +2,8 @@
 
 mod read_only;
 
-use crate::args::WorkerArgs;
-use crate::cluster::{Channels, Identity};
+use crate::args::{LimitArgs, WorkerArgs};
+use crate::cluster::{Channels, Identity, PATIENCE};
 use crate::engine::Engines;
 use crate::failure::Failure;
 use crate::store::Place;
@@ -24,19 +24,18 @@ use tonic::{Request, Status};
 const MOST_BYTES: usize = 256 << 20;
 
 pub(crate) async fn worker(args: &WorkerArgs) -> Result<u8, Failure> {
+    end_on_panic();
     let address = args.listen;
     let token = args.admission.token(address)?;
-    let mut places = Vec::new();
-    for name in &args.places {
-        places.push(Place::open(name)?);
-    }
+    let places = Place::open_all(&args.places)?;
     // Nothing but these can be read, whatever a plan names.
-    let engine = Engines::of_worker(args.limits.settings())?;
+    let limits = LimitArgs { memory: args.memory, threads: None };
+    let engine = Engines::of_worker(limits.settings())?;
     for place in &places {
         engine.register_object_store(place.url()?.as_ref(), Arc::new(ReadOnly(Arc::clone(place.store()))));
     }
     // Parts of a question are passed on between workers, too.
-    let channels = Channels::new(token.clone());
+    let channels = Channels::between_workers(token.clone(), address);
     let session = move |context: WorkerQueryContext| {
         let state: SessionState = context.builder.with_distributed_channel_resolver(channels.clone()).build();
         std::future::ready(Ok(state))
@@ -48,12 +47,25 @@ pub(crate) async fn worker(args: &WorkerArgs) -> Result<u8, Failure> {
     let listener = TcpListener::bind(address).await.with_context(|| format!("cannot listen at {address}"))?;
     let address = listener.local_addr().context("cannot listen")?;
     note!("heapwise: a worker for {} at {address}", args.places.join(", "));
+    // Whoever asked may be gone silently, and what was held for the answer has to go, too.
     Server::builder()
+        .http2_keepalive_interval(Some(PATIENCE))
+        .http2_keepalive_timeout(Some(PATIENCE))
         .add_service(InterceptedService::new(service, move |request| admitted(token.as_ref(), request)))
         .serve_with_incoming(TcpIncoming::from(listener).with_nodelay(Some(true)))
         .await
         .context("cannot answer")?;
     Ok(0)
+}
+
+/// Ends the process if a thread panics. Otherwise rows of that thread would be missing in an answer that looks whole; whoever asks notices that
+/// a worker is lost, and asks again.
+fn end_on_panic() {
+    let say = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        say(panic);
+        std::process::abort();
+    }));
 }
 
 /// Lets a request in that has the token.

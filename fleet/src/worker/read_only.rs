@@ -1,9 +1,11 @@
 //! A store that can only be read.
 
+use crate::store::Name;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::BoxStream;
+use heapwise_tables::TABLES;
 use object_store::path::Path;
 use object_store::{
     CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
@@ -13,12 +15,18 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Plans come from elsewhere, and one may write: here it cannot.
+/// Plans come from elsewhere, and one may write, or read what is no table: here it cannot.
 #[derive(Debug)]
 pub(super) struct ReadOnly(pub(super) Arc<dyn ObjectStore>);
 
 fn refused() -> Error {
-    Error::NotSupported { source: "a worker only reads".into() }
+    Error::NotSupported { source: "a worker only reads tables".into() }
+}
+
+/// Lets only files of tables be read.
+fn check(path: &Path) -> Result<()> {
+    let is_table = TABLES.iter().any(|table| Name::parse(table.name, path).is_some());
+    if is_table { Ok(()) } else { Err(refused()) }
 }
 
 #[async_trait]
@@ -32,10 +40,12 @@ impl ObjectStore for ReadOnly {
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        check(location)?;
         self.0.get_opts(location, options).await
     }
 
     async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        check(location)?;
         self.0.get_ranges(location, ranges).await
     }
 
@@ -43,12 +53,12 @@ impl ObjectStore for ReadOnly {
         paths.map(|_| Err(refused())).boxed()
     }
 
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.0.list(prefix)
+    fn list(&self, _: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        futures::stream::once(async { Err(refused()) }).boxed()
     }
 
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.0.list_with_delimiter(prefix).await
+    async fn list_with_delimiter(&self, _: Option<&Path>) -> Result<ListResult> {
+        Err(refused())
     }
 
     async fn copy_opts(&self, _: &Path, _: &Path, _: CopyOptions) -> Result<()> {
@@ -71,16 +81,23 @@ mod tests {
     #[tokio::test]
     async fn it_is_read_and_not_written() {
         let store = Arc::new(InMemory::new());
-        let (one, other) = (Path::from("one"), Path::from("other"));
-        store.put(&one, "text".into()).await.expect("written");
+        let table =
+            |name: &str| Path::from(format!("sites/date=2026-11-26/service=shop/{name}.parquet").as_str());
+        let (one, other) = (table(&"0".repeat(32)), table(&"1".repeat(32)));
+        let no_table = Path::from("_heapwise/log/0000000001.json");
+        for path in [&one, &no_table] {
+            store.put(path, "text".into()).await.expect("written");
+        }
         let read_only = ReadOnly(Arc::clone(&store) as Arc<dyn ObjectStore>);
         let found = read_only.get(&one).await.expect("read").bytes().await.expect("read");
         assert_eq!(found, "text");
+        assert!(read_only.get(&no_table).await.is_err() && read_only.head(&no_table).await.is_err());
+        assert!(read_only.list(None).next().await.is_some_and(|file| file.is_err()));
         assert!(read_only.put(&one, "changed".into()).await.is_err());
         assert!(read_only.put_multipart(&other).await.is_err());
         assert!(read_only.copy(&one, &other).await.is_err() && read_only.rename(&one, &other).await.is_err());
         assert!(read_only.delete(&one).await.is_err());
         let left: Vec<_> = store.list(None).map(|file| file.expect("listed").location).collect().await;
-        assert_eq!(left, [one]);
+        assert_eq!(left, [no_table, one]);
     }
 }

@@ -1,35 +1,24 @@
 //! The pages of `heapwise fleet serve`, as a browser asks for them.
 
 use crate::made;
-use crate::program::{ended, fleet, recordings, run};
+use crate::program::{Listening, ended, fleet, recordings, run};
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Stdio};
 
-/// A server that is killed when it is dropped.
-struct Server {
-    process: Child,
-    address: String,
-}
+/// A server for pages.
+struct Server(Listening);
 
 impl Server {
     fn start(folder: &Path, more: &[&str]) -> Self {
-        let mut command = fleet(&["fleet", "serve", "--listen", "127.0.0.1:0"]);
-        let mut process = command.arg(folder).args(more).stderr(Stdio::piped()).spawn().expect("a server");
-        let mut line = String::new();
-        let mut said = BufReader::new(process.stderr.take().expect("what it says"));
-        said.read_line(&mut line).expect("a line");
-        let address = line.trim().rsplit("http://").next().expect("an address").to_owned();
-        assert!(address.starts_with("127.0.0.1:"), "{line}");
-        Self { process, address }
+        Self(Listening::start("serve", &[folder], more))
     }
 
     /// The status and the page.
     fn ask(&self, method: &str, path: &str, host: &str, header: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(&self.address).expect("a connection");
+        let mut stream = TcpStream::connect(&self.0.address).expect("a connection");
         write!(stream, "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{header}\r\n")
             .expect("asked");
         let mut answer = String::new();
@@ -41,16 +30,9 @@ impl Server {
     }
 
     fn page(&self, path: &str) -> String {
-        let (status, page) = self.ask("GET", path, &self.address, "");
+        let (status, page) = self.ask("GET", path, &self.0.address, "");
         assert_eq!(status, 200, "{path}: {page}");
         page
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.process.kill().expect("killed");
-        self.process.wait().expect("ended");
     }
 }
 
@@ -77,7 +59,7 @@ fn every_link_leads_to_a_page_and_nothing_else_is_on_it() {
         if of_kind == 2 || !seen.insert((kind.clone(), path.clone())) {
             continue;
         }
-        let (status, page) = server.ask("GET", &path, &server.address, "");
+        let (status, page) = server.ask("GET", &path, &server.0.address, "");
         // A service with one release has no growth.
         assert!(status == 200 || status == 404 && page.contains("only one release"), "{path}: {page}");
         assert!(page.contains("Content-Security-Policy") && !page.contains("<script"), "{path}");
@@ -102,7 +84,7 @@ fn what_is_not_there_is_said_and_strangers_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     made::add(folder.path(), &recordings(), 0..3);
     let server = Server::start(folder.path(), &[]);
-    let status = |path: &str| server.ask("GET", path, &server.address, "").0;
+    let status = |path: &str| server.ask("GET", path, &server.0.address, "").0;
     assert_eq!(status("/"), 200);
     for nothing in [
         "/x",
@@ -115,11 +97,11 @@ fn what_is_not_there_is_said_and_strangers_are_refused() {
         assert_eq!(status(nothing), 404, "{nothing}");
     }
     let hostile = "/service/%3Cscript%3Ealert(1)%3C/script%3E%27%20or%201=1";
-    let (code, page) = server.ask("GET", hostile, &server.address, "");
+    let (code, page) = server.ask("GET", hostile, &server.0.address, "");
     assert!(code == 404 && !page.contains("<script"), "{page}");
     // A page of somewhere else, under a name that leads here.
     assert_eq!(server.ask("GET", "/", "evil.example", "").0, 403);
-    assert_eq!(server.ask("POST", "/", &server.address, "").0, 405);
+    assert_eq!(server.ask("POST", "/", &server.0.address, "").0, 405);
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Runs the program as a user does, and what it needs.
 
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 /// Recordings of three versions of heapwise.
 ///
@@ -32,6 +33,41 @@ pub fn heapwise() -> PathBuf {
 pub fn python() -> PathBuf {
     let made = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/python/bin/python3");
     std::env::var_os("HEAPWISE_PYTHON").map_or_else(made, PathBuf::from)
+}
+
+/// The program while it listens at a port of this machine. It is killed when this is dropped.
+pub struct Listening {
+    pub process: Child,
+    /// `127.0.0.1` and the port, which it says in its first line.
+    pub address: String,
+}
+
+impl Listening {
+    /// # Panics
+    /// If it does not say where it listens.
+    pub fn start(what: &str, fleets: &[&Path], more: &[&str]) -> Self {
+        let mut command = fleet(&["fleet", what, "--listen", "127.0.0.1:0"]);
+        let mut process = command.args(fleets).args(more).stderr(Stdio::piped()).spawn().expect("a server");
+        let mut line = String::new();
+        let mut said = BufReader::new(process.stderr.take().expect("what it says"));
+        said.read_line(&mut line).expect("a line");
+        let address = line.trim().rsplit([' ', '/']).next().expect("an address").to_owned();
+        assert!(address.starts_with("127.0.0.1:"), "{line}");
+        Self { process, address }
+    }
+
+    /// # Panics
+    /// If it cannot be killed.
+    pub fn kill(&mut self) {
+        self.process.kill().expect("killed");
+        self.process.wait().expect("ended");
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.kill();
+    }
 }
 
 /// What it printed, if it ended with this code.

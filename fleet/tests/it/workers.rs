@@ -1,52 +1,21 @@
 //! Questions that workers answer parts of, in processes of their own.
 
-use crate::program::{document, ended, fleet, recordings, run};
+use crate::program::{Listening, document, ended, fleet, recordings, run};
 use crate::{made, program};
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// A worker that is killed when it is dropped.
-struct Worker {
-    process: Child,
-    address: String,
+/// Bytes that a process has read from files.
+fn read_by(worker: &Listening) -> u64 {
+    let counts = std::fs::read_to_string(format!("/proc/{}/io", worker.process.id())).expect("its counts");
+    let count = counts.lines().find_map(|line| line.strip_prefix("rchar: ")).expect("bytes that it read");
+    count.parse().expect("a number")
 }
 
-impl Worker {
-    fn start(fleets: &[&Path], more: &[&str]) -> Self {
-        let mut command = fleet(&["fleet", "worker", "--listen", "127.0.0.1:0"]);
-        let mut process = command.args(more).args(fleets).stderr(Stdio::piped()).spawn().expect("a worker");
-        let mut line = String::new();
-        let mut said = BufReader::new(process.stderr.take().expect("what it says"));
-        said.read_line(&mut line).expect("a line");
-        let address = line.trim().rsplit(' ').next().expect("an address").to_owned();
-        assert!(line.starts_with("heapwise: a worker for ") && address.starts_with("127.0.0.1:"), "{line}");
-        Self { process, address }
-    }
-
-    /// Bytes that it has read from files and connections.
-    fn read(&self) -> u64 {
-        let counts = std::fs::read_to_string(format!("/proc/{}/io", self.process.id())).expect("its counts");
-        let count = counts.lines().find_map(|line| line.strip_prefix("rchar: ")).expect("bytes that it read");
-        count.parse().expect("a number")
-    }
-
-    fn kill(&mut self) {
-        self.process.kill().expect("killed");
-        self.process.wait().expect("ended");
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
-
-fn addresses(workers: &[Worker]) -> String {
+fn addresses(workers: &[Listening]) -> String {
     workers.iter().map(|worker| worker.address.as_str()).collect::<Vec<_>>().join(",")
 }
 
@@ -77,14 +46,14 @@ fn workers_have_the_same_answers_and_one_may_be_lost() {
     let folder = folder.path();
     let (expected, _) = answer(folder, &[]);
     assert_eq!(expected.as_array().map(Vec::len), Some(SITES_ROWS));
-    let mut workers: Vec<Worker> = (0..4).map(|_| Worker::start(&[folder], &[])).collect();
+    let mut workers: Vec<Listening> = (0..4).map(|_| Listening::start("worker", &[folder], &[])).collect();
     let all = addresses(&workers);
-    let before: Vec<u64> = workers.iter().map(Worker::read).collect();
+    let before: Vec<u64> = workers.iter().map(read_by).collect();
     let (spread, err) = answer(folder, &["--workers", &all]);
     assert_eq!((spread, err.as_str()), (expected.clone(), ""));
     // They did take part in it.
     for (worker, before) in workers.iter().zip(before) {
-        assert!(worker.read() > before + 4096, "{}", worker.read() - before);
+        assert!(read_by(worker) > before + 4096, "{}", read_by(worker) - before);
     }
     // Each of the usual questions, too.
     let name = folder.to_str().expect("text");
@@ -125,7 +94,8 @@ fn workers_that_are_killed_at_any_moment_cost_no_answer() {
     let (expected, _) = answer(folder, &[]);
     let whole = begin.elapsed();
     for part in 0..6_u32 {
-        let mut workers: Vec<Worker> = (0..4).map(|_| Worker::start(&[folder], &[])).collect();
+        let mut workers: Vec<Listening> =
+            (0..4).map(|_| Listening::start("worker", &[folder], &[])).collect();
         let all = addresses(&workers);
         let mut words = vec!["query", "--format", "json", SITES, folder.to_str().expect("text")];
         words.extend(["--workers", &all]);
@@ -147,8 +117,8 @@ fn a_worker_reads_what_it_was_started_for_and_only_for_those_with_its_token() {
     let path = token.to_str().expect("text");
     let name = one.path().to_str().expect("text");
     std::fs::set_permissions(&token, PermissionsExt::from_mode(0o600)).expect("set");
-    let workers: Vec<Worker> =
-        (0..2).map(|_| Worker::start(&[one.path()], &["--token-file", path])).collect();
+    let workers: Vec<Listening> =
+        (0..2).map(|_| Listening::start("worker", &[one.path()], &["--token-file", path])).collect();
     let all = addresses(&workers);
     let fails = |words: &[&str], code| ended(&fleet(words).output().expect("the program"), code).1;
     let err = fails(&["query", SITES, name, "--workers", &all], 1);

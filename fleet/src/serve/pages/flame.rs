@@ -15,6 +15,10 @@ const BY: [(&str, &str); 3] = [
 ];
 /// Stacks in the picture. The rest is one part of it.
 const MOST_STACKS: usize = 5000;
+/// Functions below each other, from the root or the function in focus on: who wants to see more chooses another focus.
+const MOST_LEVELS: usize = 128;
+/// A part of the whole that is too narrow to be seen.
+const LEAST_SHARE: f64 = 0.002;
 
 pub(super) async fn page(look: &Look<'_>) -> Made {
     let asked = look.parameter("by");
@@ -40,20 +44,30 @@ pub(super) async fn page(look: &Look<'_>) -> Made {
     }
     let all =
         look.rows(&format!("select sum(bytes) as bytes from ({of_service}) all_sites"), &values).await?;
+    let chosen = format!(
+        "totals as ({of_service}), largest as (select stack_id, bytes from totals where stack_id is not null and bytes > 0 \
+         order by bytes desc, stack_id limit {MOST_STACKS}), \
+         known as (select stack_id, first_value(frame_ids) as frame_ids from stacks \
+         where service = $folder and stack_id in (select stack_id from largest) group by stack_id)"
+    );
     let stacks = look
         .rows(
             &format!(
-                "with totals as ({of_service}), largest as (select stack_id, bytes from totals where stack_id is not null and bytes > 0 \
-                 order by bytes desc, stack_id limit {MOST_STACKS}), \
-                 known as (select stack_id, frame_ids from stacks where service = $folder and stack_id in (select stack_id from largest)) \
-                 select largest.stack_id, min(largest.bytes) as bytes, first_value(known.frame_ids) as frame_ids \
-                 from largest join known on largest.stack_id = known.stack_id group by largest.stack_id"
+                "with {chosen} select largest.bytes, known.frame_ids from largest join known on largest.stack_id = known.stack_id"
             ),
             &values,
         )
         .await?;
-    let names =
-        look.rows("select frame_id, min(function) as function from frames where service = $folder group by frame_id", &[("folder", look.parameter("folder"))]).await?;
+    let names = look
+        .rows(
+            &format!(
+                "with {chosen}, ids as (select distinct unnest(frame_ids) as frame_id from known) \
+                 select frames.frame_id, min(frames.function) as function from frames join ids on frames.frame_id = ids.frame_id \
+                 where frames.service = $folder group by frames.frame_id"
+            ),
+            &values,
+        )
+        .await?;
     let names: HashMap<&str, &str> =
         names.iter().map(|row| (row.text("frame_id"), row.text("function"))).collect();
     let mean = |bytes: f64| (bytes / n).max(0.0);
@@ -61,7 +75,6 @@ pub(super) async fn page(look: &Look<'_>) -> Made {
     let mut shown = 0.0;
     for row in stacks.iter() {
         let frames = row.texts("frame_ids");
-        shown += row.number("bytes");
         // From the function in focus on, wherever it was called from first.
         let from = if focus.is_empty() {
             frames.len()
@@ -69,12 +82,14 @@ pub(super) async fn page(look: &Look<'_>) -> Made {
             frames.iter().rposition(|id| *id == focus).map_or(0, |at| at + 1)
         };
         if from > 0 {
-            root.add(frames[..from].iter().rev().copied(), mean(row.number("bytes")));
+            let bytes = row.number("bytes");
+            root.add(frames[..from].iter().rev().copied().take(MOST_LEVELS), mean(bytes));
+            shown += bytes;
         }
     }
     let rest = all.first().map_or(0.0, |row| row.number("bytes")) - shown;
     let focus_link = |id: &str| link(look, &["flame"], &[("by", by), ("focus", id)]);
-    let mut picture = root.flame("all", &names, &focus_link);
+    let mut picture = root.flame("all", root.bytes * LEAST_SHARE, &names, &focus_link);
     if focus.is_empty() && rest > 0.0 {
         let bytes = mean(rest).round() as u64;
         picture.children.push(Flame {
@@ -86,8 +101,14 @@ pub(super) async fn page(look: &Look<'_>) -> Made {
     } else if let [only] = &mut picture.children[..] {
         picture = std::mem::take(only);
     }
-    let caption =
-        format!("{what}, mean of {} recordings: {}", units::count(n as u64), units::bytes(picture.bytes));
+    let of_stacks = match stacks.iter().len() {
+        MOST_STACKS if !focus.is_empty() => {
+            format!(", of the {} largest stacks", units::count(MOST_STACKS as u64))
+        }
+        _ => String::new(),
+    };
+    let n = units::count(n as u64);
+    let caption = format!("{what}, mean of {n} recordings{of_stacks}: {}", units::bytes(picture.bytes));
     let others =
         BY.map(|(by, what)| Words::own(what).to(&link(look, &["flame"], &[("by", by), ("focus", focus)])));
     let whole = (!focus.is_empty())
@@ -122,16 +143,23 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Stacks have 512 frames at most, so this is no deeper.
-    fn flame(&self, label: &str, names: &HashMap<&str, &str>, link: &dyn Fn(&str) -> Link) -> Flame {
+    /// Without what has fewer bytes than `least`. It is [`MOST_LEVELS`] deep.
+    fn flame(
+        &self,
+        label: &str,
+        least: f64,
+        names: &HashMap<&str, &str>,
+        link: &dyn Fn(&str) -> Link,
+    ) -> Flame {
+        let seen = self.children.iter().filter(|(_, node)| node.bytes >= least);
         let child = |(id, node): (&&str, &Node<'_>)| {
             let name = names.get(id).copied().unwrap_or_default();
-            Flame { link: Some(link(id)), ..node.flame(&super::name_of(name), names, link) }
+            Flame { link: Some(link(id)), ..node.flame(&super::name_of(name), least, names, link) }
         };
         Flame {
             label: label.to_owned(),
             bytes: self.bytes.round() as u64,
-            children: self.children.iter().map(child).collect(),
+            children: seen.map(child).collect(),
             link: None,
         }
     }
@@ -148,10 +176,12 @@ mod tests {
         root.add(["main", "write"].into_iter(), 5.0);
         root.add(["main"].into_iter(), 1.0);
         let names = HashMap::from([("main", "fn main"), ("read", "fn read")]);
-        let flame = root.flame("all", &names, &|id| Link::new(&[id], []));
+        let link = |id: &str| Link::new(&[id], []);
+        let flame = root.flame("all", 0.0, &names, &link);
         let main = &flame.children[0];
         assert_eq!((flame.bytes, main.bytes, main.label.as_str()), (16, 16, "fn main"));
         let below: Vec<_> = main.children.iter().map(|child| (child.label.as_str(), child.bytes)).collect();
         assert_eq!(below, [("fn read", 10), ("(none)", 5)]);
+        assert_eq!(root.flame("all", 6.0, &names, &link).children[0].children.len(), 1);
     }
 }

@@ -39,8 +39,6 @@ const FACTS: [(&str, &str); 16] = [
     ("verdict", "verdict_sentence"),
 ];
 
-/// Columns with several words.
-const LISTS: [&str; 2] = ["command", "settings"];
 /// A command may have a thousand files.
 const MOST_LETTERS: usize = 300;
 
@@ -53,7 +51,12 @@ pub(super) async fn page(look: &Look<'_>) -> Made {
     let service = row.text("service_name");
     let home = Words::own("service ").then(Words::name(service)).to(&Link::new(&["service", service], []));
     let fact = |&(name, column): &(&'static str, &str)| {
-        let text = if LISTS.contains(&column) { row.texts(column).join(" ") } else { row.shown(column) };
+        let text = match column {
+            "command" | "settings" => row.texts(column).join(" "),
+            // As a whole: to be compared with that of a file.
+            "build_id" => row.text(column).to_owned(),
+            _ => row.shown(column),
+        };
         (row.is_known(column) && !text.is_empty())
             .then(|| (Words::own(name), Words::name(names::fit(&text, MOST_LETTERS))))
     };
@@ -61,7 +64,13 @@ pub(super) async fn page(look: &Look<'_>) -> Made {
     let values = [("recording", id), ("date", row.text("date")), ("folder", row.text("service"))];
     let ask = async |sql: &str| look.rows(&sql.replace("{HERE}", HERE), &values).await;
     let samples = ask(SAMPLES).await?;
-    let curve = |name: &str| samples.iter().map(|row| [row.number("time_ns"), row.number(name)]).collect();
+    let curve = |name: &str| {
+        samples
+            .iter()
+            .filter(|row| row.is_known(name))
+            .map(|row| [row.number("time_ns"), row.number(name)])
+            .collect::<Vec<_>>()
+    };
     let curves =
         [("live", "live_bytes"), ("RSS", "rss_bytes")].map(|(label, name)| (label.to_owned(), curve(name)));
     let findings = ask(FINDINGS).await?;

@@ -100,7 +100,7 @@ pub(super) async fn page(look: &Look<'_>) -> Made {
             [table(
                 &releases,
                 &with_numbers(&[("release", "release"), ("first recorded", "first_day"), ("hosts", "hosts")]),
-                |row| Some(link(look, &[], &[("release", row.text("release"))])),
+                |row| row.is_known("release").then(|| link(look, &[], &[("release", row.text("release"))])),
             )],
         )
         .aside("means over recordings, the newest first"),
@@ -123,7 +123,7 @@ pub(super) async fn page(look: &Look<'_>) -> Made {
         Section::new(
             "Hosts",
             [table(&hosts, &with_numbers(&[("host", "host")]), |row| {
-                Some(link(look, &[], &[("host", row.text("host"))]))
+                row.is_known("host").then(|| link(look, &[], &[("host", row.text("host"))]))
             })],
         )
         .aside("means over recordings, those with most memory first"),

@@ -44,14 +44,14 @@ pub(super) async fn page(look: &Look<'_>) -> Made {
         Section::new(
             "Releases",
             [table(&releases, &columns("release"), |row| {
-                Some(link(look, &["site", site], &[("release", row.text("label"))]))
+                row.is_known("label").then(|| link(look, &["site", site], &[("release", row.text("label"))]))
             })],
         )
         .aside("means over the recordings that have it, the newest first"),
         Section::new(
             "Hosts",
             [table(&hosts, &columns("host"), |row| {
-                Some(link(look, &["site", site], &[("host", row.text("label"))]))
+                row.is_known("label").then(|| link(look, &["site", site], &[("host", row.text("label"))]))
             })],
         ),
         Section::new("Stack", [stack(look, site).await?]).aside("from the innermost outwards"),

@@ -61,10 +61,13 @@ fn drawing(height: f64, description: &str, parts: Vec<Markup>) -> Markup {
     element("svg", &[("viewBox", &view), ("role", "img"), ("aria-label", description)], parts)
 }
 
+/// The width of the narrowest letters.
+const NARROWEST: f64 = 4.7;
+
 /// How wide a text in a drawing is at most, in the drawing's units: fonts differ, and those of DejaVu Sans are wide.
 fn width(text: &str) -> f64 {
     let wide = |letter: char| match letter {
-        'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '/' | '-' | '(' | ')' | ' ' => 4.7,
+        'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '/' | '-' | '(' | ')' | ' ' => NARROWEST,
         'f' | 't' | 'r' => 5.0,
         'a'..='z' if letter != 'm' && letter != 'w' => 7.7,
         '0'..='9' | '_' => 7.7,
@@ -78,8 +81,10 @@ fn width(text: &str) -> f64 {
 /// the file.
 fn short(name: &str, room: f64) -> String {
     let name = if name.starts_with(['/', '.']) { name.rsplit('/').next().unwrap_or(name) } else { name };
-    let mut letters = name.chars().count();
-    let mut fitting = name.to_owned();
+    // No more than if all were the narrowest, so that a long name is not tried letter by letter.
+    let most = (room.max(0.0) / NARROWEST) as usize + 1;
+    let mut letters = name.chars().count().min(most);
+    let mut fitting = crate::names::fit(name, letters);
     while width(&fitting) > room && letters > 1 {
         letters -= 1;
         fitting = crate::names::fit(name, letters);

@@ -37,8 +37,12 @@ struct Piece {
 pub struct Link(String);
 
 impl Link {
-    /// A path of these parts, whatever is in them, with a query.
+    /// A path of these parts, whatever is in them, with a query. Browsers resolve a part that is empty, or one or two dots, before they ask:
+    /// with such a part it is the first page.
     pub fn new<'a>(path: &[&str], query: impl IntoIterator<Item = (&'static str, &'a str)>) -> Self {
+        if path.iter().any(|part| ["", ".", ".."].contains(part)) {
+            return Self("/".to_owned());
+        }
         let mut link: String = path.iter().map(|part| format!("/{}", encoded(part))).collect();
         if link.is_empty() {
             link.push('/');
@@ -60,8 +64,7 @@ fn encoded(text: &str) -> String {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
         _ => format!("%{byte:02X}"),
     };
-    // These two would name the folder and the one above.
-    if text == "." || text == ".." { text.replace('.', "%2E") } else { text.bytes().map(encode).collect() }
+    text.bytes().map(encode).collect()
 }
 
 impl Words {
@@ -143,8 +146,12 @@ mod tests {
     #[test]
     fn a_link_stays_on_its_server_whatever_it_is_made_of() {
         assert_eq!(Link::new(&[], []).as_str(), "/");
-        let link = Link::new(&["service", "//evil/..", "."], [("q", "a&b=\"<"), ("r", "ü")]);
-        assert_eq!(link.as_str(), "/service/%2F%2Fevil%2F../%2E?q=a%26b%3D%22%3C&r=%C3%BC");
-        assert_eq!(Link::new(&[".."], []).as_str(), "/%2E%2E");
+        let link = Link::new(&["service", "//evil/.."], [("q", "a&b=\"<"), ("r", "ü")]);
+        assert_eq!(link.as_str(), "/service/%2F%2Fevil%2F..?q=a%26b%3D%22%3C&r=%C3%BC");
+        for path in
+            [&["", "evil.example"][..], &["service", ".."], &["service", ".", "flame"], &["service", ""]]
+        {
+            assert_eq!(Link::new(path, [("a", "b")]).as_str(), "/");
+        }
     }
 }
