@@ -43,7 +43,9 @@ pub(crate) async fn serve(args: &ServeArgs) -> Result<u8, Failure> {
     let places = Place::open_all(&args.places)?;
     let session = Session::new(places, args.range.range(), args.limits.settings(), None)?;
     let server = Server { session, range: args.range.clone(), permits: Semaphore::new(AT_ONCE) };
-    let listener = TcpListener::bind(address).await.with_context(|| format!("cannot listen at {address}"))?;
+    let listener = TcpListener::bind(address)
+        .await
+        .with_context(|| format!("cannot listen at {address}: name another address with --listen"))?;
     let address = listener.local_addr().context("cannot listen")?;
     note!("heapwise: {} at http://{address}", args.places.join(", "));
     let guard = Arc::new(Guard::new(token));

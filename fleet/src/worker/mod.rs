@@ -44,7 +44,9 @@ pub(crate) async fn worker(args: &WorkerArgs) -> Result<u8, Failure> {
         .with_runtime_env(engine)
         .with_version(Identity::here(places.iter().map(Place::id)).to_string());
     let service = worker.into_worker_server().max_decoding_message_size(MOST_BYTES);
-    let listener = TcpListener::bind(address).await.with_context(|| format!("cannot listen at {address}"))?;
+    let listener = TcpListener::bind(address)
+        .await
+        .with_context(|| format!("cannot listen at {address}: name another address with --listen"))?;
     let address = listener.local_addr().context("cannot listen")?;
     note!("heapwise: a worker for {} at {address}", args.places.join(", "));
     // Whoever asked may be gone silently, and what was held for the answer has to go, too.
