@@ -8,7 +8,6 @@ use crate::failure::{Failure, UNREADABLE, USAGE};
 use crate::ingest::{self, Exporter};
 use crate::store::Place;
 use anyhow::{Context, anyhow};
-use datafusion::common::ScalarValue;
 use heapwise_report::escape::terminal;
 use heapwise_report::say;
 use std::io::IsTerminal;
@@ -78,7 +77,7 @@ impl Asked {
     pub(crate) async fn answer(
         &self,
         about: About<'_>,
-        values: &[(String, ScalarValue)],
+        values: &[(String, String)],
         format: Format,
         has_units: bool,
     ) -> Result<u8, Failure> {

@@ -1,8 +1,8 @@
 //! `heapwise query` and `heapwise fleet`: questions about many recordings.
 //!
 //! A program of its own, which `heapwise` starts: the engine is several times as large as all the rest. From the bottom to the top:
-//! [`store`] knows where tables lie and which files count, [`cluster`] reaches workers, [`engine`] asks them, [`answer`] shows what it found; above these is a module for
-//! each command.
+//! [`store`] knows where tables lie and which files count, [`cluster`] reaches workers, [`engine`] asks the tables, [`answer`] shows what
+//! it found; above these is a module for each command.
 
 mod answer;
 mod args;
@@ -13,6 +13,7 @@ mod compact;
 mod engine;
 mod failure;
 mod ingest;
+mod listening;
 mod progress;
 mod query;
 mod question;

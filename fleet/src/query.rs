@@ -5,7 +5,6 @@ use crate::asked::{About, Asked};
 use crate::failure::Failure;
 use crate::ingest::Exporter;
 use crate::question::{self, Question};
-use datafusion::common::ScalarValue;
 
 pub(crate) async fn query(args: &QueryArgs, exporter: &Exporter) -> Result<u8, Failure> {
     let given = &args.asking.set;
@@ -17,8 +16,6 @@ pub(crate) async fn query(args: &QueryArgs, exporter: &Exporter) -> Result<u8, F
         return Err(question::is_missing(name));
     }
     let asked = Asked::open(&args.places, &args.asking, exporter).await?;
-    let values: Vec<(String, ScalarValue)> =
-        given.iter().map(|(name, value)| (name.clone(), ScalarValue::from(value.as_str()))).collect();
     let about = About { title: "heapwise query", question: &args.sql, sql: &args.sql };
-    asked.answer(about, &values, args.asking.format, false).await
+    asked.answer(about, given, args.asking.format, false).await
 }

@@ -7,7 +7,6 @@ use crate::failure::{Failure, USAGE};
 use crate::question::{self, Question};
 use anyhow::{Result, anyhow};
 use chrono::{Days, NaiveDate};
-use datafusion::common::ScalarValue;
 use serde_json::Value;
 
 /// The days that a question about a time is about, without others.
@@ -20,13 +19,6 @@ pub(crate) struct Values {
     pub(crate) all: Vec<(String, String)>,
     /// The names of those that the fleet suggested.
     pub(crate) suggested: Vec<String>,
-}
-
-impl Values {
-    /// The same for the engine.
-    pub(crate) fn parameters(&self) -> Vec<(String, ScalarValue)> {
-        self.all.iter().map(|(name, value)| (name.clone(), ScalarValue::from(value.as_str()))).collect()
-    }
 }
 
 /// Completes the values of a question: those that were given, those that follow from the range, and those that the fleet suggests.
@@ -88,7 +80,7 @@ async fn release(
     let Some((_, service)) = values.iter().find(|(name, _)| name == "service") else { return Ok(None) };
     const NEWEST: &str = "select release from recordings where service_name = $service and release is not null \
         group by release order by min(started) desc, release desc limit 2";
-    let parameters = [("service".to_owned(), ScalarValue::from(service.as_str()))];
+    let parameters = [("service".to_owned(), service.clone())];
     let mut newest = texts(session, NEWEST, &parameters).await?;
     if newest.len() < 2 {
         let error = anyhow!(
@@ -122,7 +114,7 @@ async fn day(session: &Session, range: &RangeArgs, is_end: bool) -> Result<Optio
 }
 
 /// The texts of the first column of an answer.
-async fn texts(session: &Session, sql: &str, parameters: &[(String, ScalarValue)]) -> Result<Vec<String>> {
+async fn texts(session: &Session, sql: &str, parameters: &[(String, String)]) -> Result<Vec<String>> {
     let answer = session.ask(sql, parameters).await?;
     let rows = Grid::new(&answer.schema, &answer.batches)?.rows;
     let first = |row: Vec<Value>| row.into_iter().next()?.as_str().map(str::to_owned);

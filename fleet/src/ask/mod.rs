@@ -37,7 +37,7 @@ pub(crate) async fn ask(args: &AskArgs, exporter: &crate::ingest::Exporter) -> R
     }
     let (title, about) = (format!("heapwise fleet ask {name}"), question.about());
     let about = About { title: &title, question: &about, sql: &question.sql };
-    asked.answer(about, &values.parameters(), args.asking.format, true).await
+    asked.answer(about, &values.all, args.asking.format, true).await
 }
 
 /// All questions, a line each.

@@ -37,7 +37,9 @@ impl Identity {
     /// Why it cannot answer this one. Fleets are pairs of what they are called here and their ids.
     pub(super) fn lacks(&self, fleets: &[(String, String)]) -> Option<String> {
         if self.version != *VERSION {
-            return Some(format!("it is not the same version of heapwise-fleet: {}", *VERSION));
+            return Some(
+                "it is another build of heapwise-fleet: install the same one on all machines".to_owned(),
+            );
         }
         let missing = fleets.iter().find(|(_, id)| !self.fleets.contains(id));
         missing.map(|(name, _)| {

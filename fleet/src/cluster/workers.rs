@@ -12,7 +12,7 @@ use std::time::Duration;
 use url::Url;
 
 /// How long a worker may take to say what it is.
-const PATIENCE: Duration = Duration::from_secs(10);
+const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Workers as they were named.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ impl Workers {
             let mut client = self.channels.get_worker_client_for_url(url).await?;
             client.get_worker_info(GetWorkerInfoRequest {}).await
         };
-        match tokio::time::timeout(PATIENCE, ask).await {
+        match tokio::time::timeout(ANSWERS_WITHIN, ask).await {
             Ok(Ok(info)) => Identity::parse(&info.version).lacks(fleets),
             Ok(Err(error)) => Some(plain(&error)),
             Err(_) => Some("it does not answer".to_owned()),

@@ -71,11 +71,11 @@ impl Session {
         Ok(Self { places, range, engines, workers })
     }
 
-    /// Asks in SQL, which can only read. `parameters` are the values of `$name`.
+    /// Asks in SQL, which can only read. `parameters` are the values of `$name`, which are text.
     ///
     /// # Errors
     /// If the query is wrong, or something cannot be read that is no single file.
-    pub(crate) async fn ask(&self, sql: &str, parameters: &[(String, ScalarValue)]) -> Result<Answer> {
+    pub(crate) async fn ask(&self, sql: &str, parameters: &[(String, String)]) -> Result<Answer> {
         let tables = self.tables_in(sql)?;
         // Before anything is listed: a query that is wrong is wrong without rows, too.
         self.plan(&self.with_tables(self.engines.context(Effort::Quick), &[])?, sql, parameters).await?;
@@ -110,7 +110,8 @@ impl Session {
                 broken += 1;
                 if broken > MOST_BROKEN {
                     return Err(error.context(
-                        "a worker lacks a file: all machines need the same folder, which they share, or a store",
+                        "a worker does not find a file, several times: all machines need the same folder, which they share, or a \
+                         store; if the fleet is compacted, repeat this later",
                     ));
                 }
             }
@@ -267,7 +268,7 @@ impl Session {
         &self,
         context: SessionContext,
         sql: &str,
-        parameters: &[(String, ScalarValue)],
+        parameters: &[(String, String)],
         files: &[Files],
     ) -> Result<(SchemaRef, Vec<RecordBatch>)> {
         let context = self.with_tables(context, files)?;
@@ -310,7 +311,7 @@ impl Session {
         &self,
         context: &SessionContext,
         sql: &str,
-        parameters: &[(String, ScalarValue)],
+        parameters: &[(String, String)],
     ) -> Result<DataFrame> {
         let read_only =
             SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
@@ -325,7 +326,8 @@ impl Session {
         if parameters.is_empty() {
             return Ok(frame);
         }
-        let values = parameters.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
+        let text = |value: &String| ScalarValue::from(value.as_str()).into();
+        let values = parameters.iter().map(|(name, value)| (name.clone(), text(value))).collect();
         frame
             .with_param_values(ParamValues::Map(values))
             .map_err(|error| anyhow!("the query is wrong: {}", said(&error)))

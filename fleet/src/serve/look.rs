@@ -4,7 +4,6 @@ use crate::answer::{Column, Grid, shown};
 use crate::args::RangeArgs;
 use crate::engine::Session;
 use anyhow::Result;
-use datafusion::common::ScalarValue;
 use heapwise_report::document::{Cell, Document, Section, Words};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -73,8 +72,8 @@ impl<'a> Look<'a> {
     /// # Errors
     /// If the question cannot be answered. What is left out is on the page.
     pub(super) async fn rows(&self, sql: &str, values: &[(&str, &str)]) -> Result<Rows> {
-        let values: Vec<(String, ScalarValue)> =
-            values.iter().map(|&(name, value)| (name.to_owned(), ScalarValue::from(value))).collect();
+        let values: Vec<(String, String)> =
+            values.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
         let answer = self.session.ask(sql, &values).await?;
         let left = answer.left.iter().map(|left| format!("{} is left out: {}", left.path, left.why));
         self.caveats.lock().unwrap_or_else(PoisonError::into_inner).extend(left);

@@ -10,6 +10,7 @@ mod pages;
 use crate::args::{RangeArgs, ServeArgs};
 use crate::engine::Session;
 use crate::failure::Failure;
+use crate::listening;
 use crate::store::Place;
 use anyhow::Context;
 use axum::Router;
@@ -24,7 +25,6 @@ use heapwise_report::{note, say};
 use look::{Look, Parameters};
 use pages::{PAGES, Page, Problem};
 use std::sync::Arc;
-use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 /// So many pages are made at once, together within `--memory`. Others wait.
@@ -38,15 +38,11 @@ struct Server {
 }
 
 pub(crate) async fn serve(args: &ServeArgs) -> Result<u8, Failure> {
-    let address = args.listen;
-    let token = args.admission.token(address)?;
+    let token = args.admission.token()?;
     let places = Place::open_all(&args.places)?;
     let session = Session::new(places, args.range.range(), args.limits.settings(), None)?;
     let server = Server { session, range: args.range.clone(), permits: Semaphore::new(AT_ONCE) };
-    let listener = TcpListener::bind(address)
-        .await
-        .with_context(|| format!("cannot listen at {address}: name another address with --listen"))?;
-    let address = listener.local_addr().context("cannot listen")?;
+    let (listener, address) = listening::listen(args.listen, token.as_ref()).await?;
     note!("heapwise: {} at http://{address}", args.places.join(", "));
     let guard = Arc::new(Guard::new(token));
     let app = router(Arc::new(server))

@@ -6,6 +6,7 @@ use crate::args::{LimitArgs, WorkerArgs};
 use crate::cluster::{Channels, Identity, PATIENCE};
 use crate::engine::Engines;
 use crate::failure::Failure;
+use crate::listening;
 use crate::store::Place;
 use crate::token::Token;
 use anyhow::Context;
@@ -14,7 +15,6 @@ use datafusion_distributed::{DistributedExt, Worker, WorkerQueryContext};
 use heapwise_report::note;
 use read_only::ReadOnly;
 use std::sync::Arc;
-use tokio::net::TcpListener;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
@@ -25,8 +25,7 @@ const MOST_BYTES: usize = 256 << 20;
 
 pub(crate) async fn worker(args: &WorkerArgs) -> Result<u8, Failure> {
     end_on_panic();
-    let address = args.listen;
-    let token = args.admission.token(address)?;
+    let token = args.admission.token()?;
     let places = Place::open_all(&args.places)?;
     // Nothing but these can be read, whatever a plan names.
     let limits = LimitArgs { memory: args.memory, threads: None };
@@ -35,6 +34,7 @@ pub(crate) async fn worker(args: &WorkerArgs) -> Result<u8, Failure> {
         engine.register_object_store(place.url()?.as_ref(), Arc::new(ReadOnly(Arc::clone(place.store()))));
     }
     // Parts of a question are passed on between workers, too.
+    let (listener, address) = listening::listen(args.listen, token.as_ref()).await?;
     let channels = Channels::between_workers(token.clone(), address);
     let session = move |context: WorkerQueryContext| {
         let state: SessionState = context.builder.with_distributed_channel_resolver(channels.clone()).build();
@@ -44,10 +44,6 @@ pub(crate) async fn worker(args: &WorkerArgs) -> Result<u8, Failure> {
         .with_runtime_env(engine)
         .with_version(Identity::here(places.iter().map(Place::id)).to_string());
     let service = worker.into_worker_server().max_decoding_message_size(MOST_BYTES);
-    let listener = TcpListener::bind(address)
-        .await
-        .with_context(|| format!("cannot listen at {address}: name another address with --listen"))?;
-    let address = listener.local_addr().context("cannot listen")?;
     note!("heapwise: a worker for {} at {address}", args.places.join(", "));
     // Whoever asked may be gone silently, and what was held for the answer has to go, too.
     Server::builder()
@@ -77,5 +73,28 @@ fn admitted(token: Option<&Token>, request: Request<()>) -> Result<Request<()>, 
             Err(Status::unauthenticated("authentication failed"))
         }
         _ => Ok(request),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
+
+    /// Set for the process that ends.
+    const INNER: &str = "HEAPWISE_TEST_INNER";
+
+    #[test]
+    fn a_thread_that_panics_ends_the_process() {
+        if std::env::var_os(INNER).is_some() {
+            super::end_on_panic();
+            // As a task of the engine's: it is not joined, so that its panic would only be a channel that closes.
+            let _ = std::thread::spawn(|| panic!("rows that cannot be decoded")).join();
+            return;
+        }
+        let mut again = Command::new(std::env::current_exe().expect("a test knows its own file"));
+        again.args(["--exact", "worker::tests::a_thread_that_panics_ends_the_process"]).env(INNER, "1");
+        let output = again.output().expect("it can be started again");
+        assert_eq!(output.status.signal(), Some(rustix::process::Signal::ABORT.as_raw()), "{output:?}");
     }
 }

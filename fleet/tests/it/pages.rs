@@ -101,6 +101,10 @@ fn what_is_not_there_is_said_and_strangers_are_refused() {
     assert!(code == 404 && !page.contains("<script"), "{page}");
     // A page of somewhere else, under a name that leads here.
     assert_eq!(server.ask("GET", "/", "evil.example", "").0, 403);
+    let part = "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: image\r\n";
+    assert_eq!(server.ask("GET", "/", &server.0.address, part).0, 403);
+    let link = "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: document\r\n";
+    assert_eq!(server.ask("GET", "/", &server.0.address, link).0, 200);
     assert_eq!(server.ask("POST", "/", &server.0.address, "").0, 405);
 }
 

@@ -105,3 +105,35 @@ pub(super) fn stop(variables: &[(&'static str, OsString)]) {
     // A failure only means that nothing was started.
     let _ = server.arg("--kill").envs(variables.iter().cloned()).output();
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the runner does with a Wine that is this script.
+    fn run(wine: &str) -> (Option<i32>, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let (runner, script) = (folder.path().join(RUNNER_FILE), folder.path().join("wine"));
+        std::fs::write(&runner, RUNNER).unwrap();
+        std::fs::write(&script, format!("#!/bin/sh\n{wine}\n")).unwrap();
+        std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let mut sh = Command::new("sh");
+        sh.arg(runner).arg("program.exe").env(WINE, &script).env("WINEPREFIX", folder.path());
+        let output = sh.output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    }
+
+    #[test]
+    fn only_what_was_not_started_is_started_once_more() {
+        assert_eq!(run("echo running 1 test; exit 0"), (Some(0), "running 1 test\n".to_owned()));
+        assert_eq!(run("echo running 1 test; exit 101"), (Some(101), "running 1 test\n".to_owned()));
+        let second =
+            run("[ -e $WINEPREFIX/first ] || { touch $WINEPREFIX/first; exit 53; }; echo running 1 test");
+        assert_eq!(second.0, Some(0));
+        assert!(
+            second.1.contains("did not start program.exe") && second.1.ends_with("running 1 test\n"),
+            "{second:?}"
+        );
+        assert_eq!(run("exit 53").0, Some(53));
+    }
+}

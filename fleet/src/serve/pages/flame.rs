@@ -75,15 +75,10 @@ pub(super) async fn page(look: &Look<'_>) -> Made {
     let mut shown = 0.0;
     for row in stacks.iter() {
         let frames = row.texts("frame_ids");
-        // From the function in focus on, wherever it was called from first.
-        let from = if focus.is_empty() {
-            frames.len()
-        } else {
-            frames.iter().rposition(|id| *id == focus).map_or(0, |at| at + 1)
-        };
-        if from > 0 {
+        let part = part(&frames, focus);
+        if !part.is_empty() {
             let bytes = row.number("bytes");
-            root.add(frames[..from].iter().rev().copied().take(MOST_LEVELS), mean(bytes));
+            root.add(&part, mean(bytes));
             shown += bytes;
         }
     }
@@ -126,6 +121,16 @@ pub(super) async fn page(look: &Look<'_>) -> Made {
     Ok(Document { title: Words::own("flame graph of ").then(title(look)), aside, sections })
 }
 
+/// What of a stack is shown, from the outermost frame inwards: all, or what is below the function in focus, wherever it was called from
+/// first. `frames` begin with the innermost one.
+fn part<'a>(frames: &[&'a str], focus: &str) -> Vec<&'a str> {
+    let from = match focus {
+        "" => frames.len(),
+        _ => frames.iter().rposition(|id| *id == focus).map_or(0, |at| at + 1),
+    };
+    frames[..from].iter().rev().copied().take(MOST_LEVELS).collect()
+}
+
 /// Functions below others, by their ids.
 #[derive(Debug, Default)]
 struct Node<'a> {
@@ -134,10 +139,10 @@ struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    fn add(&mut self, frames: impl Iterator<Item = &'a str>, bytes: f64) {
+    fn add(&mut self, frames: &[&'a str], bytes: f64) {
         let mut node = self;
         node.bytes += bytes;
-        for id in frames {
+        for &id in frames {
             node = node.children.entry(id).or_default();
             node.bytes += bytes;
         }
@@ -170,11 +175,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_focus_shows_what_is_below_it_and_no_stack_is_too_deep() {
+        let frames = ["malloc", "f", "g", "f", "main"];
+        assert_eq!(part(&frames, ""), ["main", "f", "g", "f", "malloc"]);
+        assert_eq!(part(&frames, "f"), ["f", "g", "f", "malloc"]);
+        assert!(part(&frames, "h").is_empty() && part(&[], "").is_empty());
+        // A hostile table may have any length.
+        let deep: Vec<String> = (0..100_000).map(|n| n.to_string()).collect();
+        let deep: Vec<&str> = deep.iter().map(String::as_str).collect();
+        let shown = part(&deep, "");
+        assert_eq!((shown.len(), shown[0]), (MOST_LEVELS, "99999"));
+    }
+
+    #[test]
     fn stacks_become_functions_within_their_callers() {
         let mut root = Node::default();
-        root.add(["main", "read"].into_iter(), 10.0);
-        root.add(["main", "write"].into_iter(), 5.0);
-        root.add(["main"].into_iter(), 1.0);
+        root.add(&["main", "read"], 10.0);
+        root.add(&["main", "write"], 5.0);
+        root.add(&["main"], 1.0);
         let names = HashMap::from([("main", "fn main"), ("read", "fn read")]);
         let link = |id: &str| Link::new(&[id], []);
         let flame = root.flame("all", 0.0, &names, &link);

@@ -30,7 +30,7 @@ pub(super) async fn page(look: &Look<'_>) -> Made {
         Err(failure) if failure.code == USAGE => return Err(Problem::Nothing(failure.error.to_string())),
         Err(failure) => return Err(Problem::Failed(failure.error)),
     };
-    let answer = look.session.ask(sql, &values.parameters()).await?;
+    let answer = look.session.ask(sql, &values.all).await?;
     let grid = Grid::new(&answer.schema, &answer.batches)?;
     let title = format!("heapwise fleet ask {name}");
     let about = About { title: &title, question: &question.about(), sql };

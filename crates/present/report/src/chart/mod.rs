@@ -100,6 +100,9 @@ mod tests {
     fn names_are_cut_where_they_are_alike() {
         assert_eq!(short("glibc", 100.0), "glibc");
         assert_eq!(short("./target/release/libodd.so", 100.0), "libodd.so");
+        // Not letter by letter: a name from elsewhere may be as long as it likes.
+        let long = short(&"long::".repeat(200_000), 60.0);
+        assert!(width(&long) <= 60.0 && long.starts_with("lon"), "{long}");
         let cut = short("jemalloc:background_thread=true:dirty_decay_ms=1000", 140.0);
         assert!(cut.starts_with("jema") && cut.ends_with("1000") && width(&cut) <= 140.0, "{cut}");
     }
