@@ -23,6 +23,8 @@ const ROW: f64 = 18.0;
 const LEAST: f64 = 2.5;
 /// Room at both sides of a name.
 const ROOM: f64 = 4.0;
+/// Of fewer letters of a name nothing can be read.
+const LEAST_LETTERS: usize = 5;
 const MOST_ROWS: usize = 128;
 
 /// The picture. Parts of a row stand side by side, the largest first.
@@ -66,7 +68,8 @@ fn rectangle(part: &Flame, whole: u64, [x, y]: [f64; 2], width: f64) -> Markup {
     ];
     let name = short(&part.label, width - 2.0 * ROOM);
     let mut shown = vec![element("rect", &attributes, [element("title", &[], [text(&title)])])];
-    if super::width(&name) <= width - 2.0 * ROOM {
+    let is_readable = name == part.label || name.chars().count() >= LEAST_LETTERS;
+    if is_readable && super::width(&name) <= width - 2.0 * ROOM {
         shown.push(word("name", "start", [x + ROOM, y + 13.0], &name));
     }
     match &part.link {
@@ -109,6 +112,9 @@ mod tests {
         );
         assert!(picture.contains("x=\"624.0\" y=\"18.0\" width=\"415.0\""), "{picture}");
         assert!(picture.contains("<a href=\"/a%3Cb%3E\">"), "{picture}");
+        let root = part("all", 100, vec![part("a_long_name_of_a_function", 4, Vec::new())]);
+        let picture = flame("all bytes", &root).to_string();
+        assert_eq!(picture.matches("<text").count(), 1, "two letters of it say nothing: {picture}");
         let mut deep = Flame::default();
         for _ in 0..10_000 {
             deep = Flame { label: "f".to_owned(), bytes: 1, children: vec![deep], link: None };
