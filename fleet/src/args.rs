@@ -69,12 +69,13 @@ Examples:
   heapwise query 'describe sites' fleet/                 which columns a table has
   heapwise query \"select count(*) from recordings where date >= '2026-11-01'\" s3://bucket/fleet
 
-Tables: recordings, sites, stacks, frames, samples, site_samples, memory, findings, environment.";
+Tables: recordings, sites, stacks, frames, samples, site_samples, memory, findings, environment, predictions.";
 
 const INGEST_EXAMPLES: &str = "\
 Examples:
   heapwise fleet ingest monday.hw tuesday.hw -o fleet/ --service checkout --release 4.1
   heapwise fleet ingest recordings/ -o s3://bucket/fleet
+  heapwise fleet ingest recordings/ -o fleet/ --replay 20     what other allocators would need, of one in 20
 
 A recording that is there already is not added again. Credentials of a store are those of the environment:
 AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT.";
@@ -300,6 +301,10 @@ pub(crate) struct IngestArgs {
     /// Which release of the service was recorded.
     #[arg(long, value_name = "RELEASE")]
     pub(crate) release: Option<String>,
+    /// Replay one of N recordings with other allocators as well, for `ask allocator-switch`; 1 replays all. That takes some
+    /// thirty times as long as their allocations, one recording at a time.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) replay: Option<u32>,
 }
 
 /// `heapwise fleet compact`.

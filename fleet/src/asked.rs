@@ -5,7 +5,7 @@ use crate::answer::{self, Grid};
 use crate::args::{AskingArgs, Format};
 use crate::engine::{Left, Session};
 use crate::failure::{Failure, UNREADABLE, USAGE};
-use crate::ingest::{self, Exporter};
+use crate::ingest::{self, Exporter, How};
 use crate::store::Place;
 use anyhow::{Context, anyhow};
 use heapwise_report::escape::terminal;
@@ -50,7 +50,7 @@ impl Asked {
                 tempfile::Builder::new().prefix("heapwise-").tempdir().context("cannot make a folder")?;
             let place = Place::open(&folder.path().to_string_lossy())?;
             let files: Vec<PathBuf> = recordings.iter().map(PathBuf::from).collect();
-            let added = ingest::add(&files, &place, &[], exporter).await?;
+            let added = ingest::add(&files, &place, &How::default(), exporter).await?;
             let is_nothing = added.is_nothing();
             unread = added.unread;
             if is_nothing {

@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Mutex;
 use tokio::process::Command;
+use tokio::sync::RwLock;
 
 pub(crate) async fn ingest(args: &IngestArgs, exporter: &Exporter) -> Result<u8, Failure> {
     let mut files = Vec::new();
@@ -39,21 +40,25 @@ pub(crate) async fn ingest(args: &IngestArgs, exporter: &Exporter) -> Result<u8,
         made.with_context(|| format!("cannot make {}", args.output))?;
     }
     let place = Place::open(&args.output)?;
-    let mut labels: Vec<OsString> = Vec::new();
+    let mut how = How { replay: args.replay, ..How::default() };
     for (flag, value) in [("--service", &args.service), ("--release", &args.release)] {
         if let Some(value) = value {
-            labels.push(format!("{flag}={value}").into());
+            how.labels.push(format!("{flag}={value}").into());
         }
     }
-    let added = add(&files, &place, &labels, exporter).await?;
+    let added = add(&files, &place, &how, exporter).await?;
     for left in &added.unread {
         say!("heapwise: warning: {} is left out: {}", left.path, left.why);
     }
     let n = |n: usize| {
         if n == 1 { "1 recording".to_owned() } else { format!("{} recordings", units::count(n as u64)) }
     };
+    let replayed = match args.replay {
+        Some(_) => format!(", {} of them replayed", units::count(added.replayed as u64)),
+        None => String::new(),
+    };
     note!(
-        "heapwise: {} added to {place} ({}), {} were there already, {} could not be read",
+        "heapwise: {} added to {place} ({}){replayed}, {} were there already, {} could not be read",
         n(added.added),
         units::bytes(added.bytes),
         units::count(added.there as u64),
@@ -62,10 +67,29 @@ pub(crate) async fn ingest(args: &IngestArgs, exporter: &Exporter) -> Result<u8,
     Ok(if added.unread.is_empty() { 0 } else { UNREADABLE })
 }
 
+/// How recordings become tables.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct How {
+    /// Words for `heapwise export`: the service and the release.
+    labels: Vec<OsString>,
+    /// One of so many is replayed with other allocators.
+    replay: Option<u32>,
+}
+
+impl How {
+    /// Whether a recording is replayed: by its id, so that it is the same ones every time, and any host may add them.
+    fn replays(&self, name: &Name) -> bool {
+        let digits = name.stem.as_str().get(..8);
+        let number = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        self.replay.zip(number).is_some_and(|(every, number)| number % every == 0)
+    }
+}
+
 /// What has become of recordings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Added {
     added: usize,
+    replayed: usize,
     there: usize,
     bytes: u64,
     /// Those that could not be read.
@@ -82,21 +106,16 @@ impl Added {
 ///
 /// # Errors
 /// If the fleet cannot be read or written.
-pub(crate) async fn add(
-    files: &[PathBuf],
-    place: &Place,
-    labels: &[OsString],
-    exporter: &Exporter,
-) -> Result<Added> {
+pub(crate) async fn add(files: &[PathBuf], place: &Place, how: &How, exporter: &Exporter) -> Result<Added> {
     let live = Live::read(place, &Range::default()).await?;
     let mut there: HashSet<String> = live.state.recordings().into_iter().map(str::to_owned).collect();
     there.extend(live.names.iter().map(|name| name.stem.as_str().to_owned()));
-    let there = Mutex::new(there);
+    let shared = Shared { there: Mutex::new(there), machine: RwLock::new(()) };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let one = |file: &PathBuf| {
-        let (file, there) = (file.clone(), &there);
+        let (file, shared) = (file.clone(), &shared);
         async move {
-            let result = add_one(&file, place, labels, exporter, there).await;
+            let result = add_one(&file, place, how, exporter, shared).await;
             (file, result)
         }
     };
@@ -107,9 +126,10 @@ pub(crate) async fn add(
         progress.step();
         match result {
             Ok(None) => added.there += 1,
-            Ok(Some(bytes)) => {
+            Ok(Some(copied)) => {
                 added.added += 1;
-                added.bytes += bytes;
+                added.replayed += usize::from(copied.is_replayed);
+                added.bytes += copied.bytes;
             }
             Err(Problem::OfRecording(error)) => {
                 let why = Why::Unread(format!("{error:#}"));
@@ -127,22 +147,56 @@ enum Problem {
     OfFleet(anyhow::Error),
 }
 
-/// Returns the bytes that were added, or nothing if it is there already.
+/// What those share that add recordings at once.
+struct Shared {
+    /// The ids of what the fleet has.
+    there: Mutex<HashSet<String>>,
+    /// A replay, which measures times, has the machine to itself.
+    machine: RwLock<()>,
+}
+
+/// What was written to a fleet.
+struct Copied {
+    bytes: u64,
+    is_replayed: bool,
+}
+
+/// Returns what was added, or nothing if it is there already.
 async fn add_one(
     file: &Path,
     place: &Place,
-    labels: &[OsString],
+    how: &How,
     exporter: &Exporter,
-    there: &Mutex<HashSet<String>>,
-) -> Result<Option<u64>, Problem> {
+    shared: &Shared,
+) -> Result<Option<Copied>, Problem> {
     let stage = tempfile::Builder::new().prefix("heapwise-").tempdir().context("cannot make a folder");
     let stage = stage.map_err(Problem::OfFleet)?;
-    exporter.export(file, stage.path(), labels).await?;
+    {
+        let _beside_others = shared.machine.read().await;
+        exporter.export(file, stage.path(), &how.labels).await?;
+    }
     let staged = Place::open(&stage.path().to_string_lossy()).map_err(Problem::OfFleet)?;
     let name = only_name(&staged).await.map_err(Problem::OfRecording)?;
-    if !there.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(name.stem.as_str().to_owned())
-    {
+    let is_new = shared
+        .there
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+        .insert(name.stem.as_str().to_owned());
+    if !is_new {
         return Ok(None);
+    }
+    if how.replays(&name) {
+        let again =
+            [&[OsString::from("--replay"), OsString::from("--force")], how.labels.as_slice()].concat();
+        let _alone = shared.machine.write().await;
+        match exporter.export(file, stage.path(), &again).await {
+            Ok(()) => {}
+            // It counts without.
+            Err(Problem::OfRecording(error)) => {
+                say!("heapwise: warning: {} is not replayed: {error:#}", file.display());
+            }
+            Err(error) => return Err(error),
+        }
     }
     copy(&staged, place, &name).await.map(Some).map_err(Problem::OfFleet)
 }
@@ -158,14 +212,17 @@ async fn only_name(staged: &Place) -> Result<Name> {
 }
 
 /// Copies all files of a recording, the one that makes it count last.
-async fn copy(from: &Place, to: &Place, name: &Name) -> Result<u64> {
-    let mut bytes = 0;
+async fn copy(from: &Place, to: &Place, name: &Name) -> Result<Copied> {
+    let mut copied = Copied { bytes: 0, is_replayed: false };
     let last = TABLES.iter().filter(|table| table.name == RECORDINGS);
     for table in TABLES.iter().filter(|table| table.name != RECORDINGS).chain(last) {
         let key = name.path(table.name)?;
-        bytes += copy_file(from, to, &key).await?;
+        if !table.is_sparse || from.has(&key).await? {
+            copied.bytes += copy_file(from, to, &key).await?;
+            copied.is_replayed |= table.is_sparse;
+        }
     }
-    Ok(bytes)
+    Ok(copied)
 }
 
 async fn copy_file(from: &Place, to: &Place, key: &Key) -> Result<u64> {

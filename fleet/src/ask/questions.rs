@@ -8,6 +8,7 @@ pub(crate) const QUESTIONS: &[(&str, &str)] = &[
     ("outliers", include_str!("../../../crates/fleet/tables/questions/outliers.sql")),
     ("top-sites", include_str!("../../../crates/fleet/tables/questions/top_sites.sql")),
     ("allocator-overhead", include_str!("../../../crates/fleet/tables/questions/overhead_of_allocators.sql")),
+    ("allocator-switch", include_str!("../../../crates/fleet/tables/questions/allocator_switch.sql")),
     ("debug-environments", include_str!("../../../crates/fleet/tables/questions/debug_environments.sql")),
 ];
 

@@ -150,9 +150,9 @@ async fn switch(
     let newest = log::State::read(place).await?;
     let replaced: Vec<Name> = group.inputs.iter().filter(|name| newest.has_replaced(name)).cloned().collect();
     clean::remove(place, &replaced).await?;
-    let n_tables = heapwise_tables::TABLES.len() as u64;
-    done.files_before += group.inputs.len() as u64 * n_tables;
-    done.files_after += n_tables;
+    let (before, after) = inputs.count();
+    done.files_before += before;
+    done.files_after += after;
     done.bytes_before += group.bytes;
     done.bytes_after += bytes;
     Ok(Outcome::Switched)

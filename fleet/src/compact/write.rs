@@ -61,13 +61,24 @@ impl Inputs {
         Ok(left)
     }
 
-    /// Writes a file in each table, and returns their bytes.
+    /// Those tables that it becomes files of.
+    fn written(&self) -> impl Iterator<Item = &(&'static Table, Checked)> {
+        self.tables.iter().filter(|(table, checked)| !table.is_sparse || !checked.files.is_empty())
+    }
+
+    /// How many files there are, and how many they become.
+    pub(super) fn count(&self) -> (u64, u64) {
+        let before: usize = self.tables.iter().map(|(_, checked)| checked.files.len()).sum();
+        (before as u64, self.written().count() as u64)
+    }
+
+    /// Writes a file in each of these tables, and returns their bytes.
     ///
     /// # Errors
     /// If an input cannot be read, or a file cannot be written.
     pub(super) async fn write(&self, session: &Session, place: &Place, name: &Name) -> Result<u64> {
         let mut bytes = 0;
-        for (table, checked) in &self.tables {
+        for (table, checked) in self.written() {
             let key = name.path(table.name)?;
             let rows = session.rows(table, &checked.files, &select(table)).await?;
             bytes += one(rows, table, place, &key)

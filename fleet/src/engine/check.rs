@@ -96,6 +96,7 @@ pub(crate) async fn footers(
     for name in names {
         match found.files.remove(name) {
             Some(meta) => files.push((name.clone(), meta)),
+            None if table.is_sparse => {}
             None => {
                 let path =
                     name.path(table.name).map_or_else(|error| error.to_string(), |path| path.to_string());

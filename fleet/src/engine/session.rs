@@ -254,9 +254,9 @@ impl Session {
                     .await?,
                 );
             }
-            // What is missing may have been compacted in the meantime.
-            let is_missing =
-                all.iter().flat_map(|checked| &checked.left).any(|left| left.why == Why::Missing);
+            // What is missing may have been compacted in the meantime. Nothing says what is missing of a sparse table.
+            let is_missing = tables.iter().any(|table| table.is_sparse)
+                || all.iter().flat_map(|checked| &checked.left).any(|left| left.why == Why::Missing);
             if !is_missing || live.is_newest(place).await? {
                 return Ok((all, live.names.is_empty()));
             }

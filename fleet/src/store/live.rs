@@ -40,7 +40,7 @@ impl Range {
 #[derive(Debug)]
 pub(crate) struct Live {
     pub(crate) state: State,
-    /// Each has a file in every table.
+    /// Each has a file in every table that is not sparse.
     pub(crate) names: BTreeSet<Name>,
 }
 

@@ -147,6 +147,18 @@ impl Place {
         Ok(found.map_err(plain).with_context(|| format!("cannot list {of} of {self}"))?.common_prefixes)
     }
 
+    /// Whether there is such a file.
+    ///
+    /// # Errors
+    /// If that cannot be found out.
+    pub(crate) async fn has(&self, path: &Path) -> Result<bool> {
+        match self.store.head(path).await {
+            Ok(_) => Ok(true),
+            Err(object_store::Error::NotFound { .. }) => Ok(false),
+            Err(error) => Err(plain(error)).with_context(|| format!("cannot read {path} of {self}")),
+        }
+    }
+
     /// A whole file.
     ///
     /// # Errors

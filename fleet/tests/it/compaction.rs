@@ -46,10 +46,11 @@ fn what_was_compacted_is_the_same_and_less() {
     let all = |table| rows(&format!("select * from {table} order by 1, 2"), &[folder.path()]).len();
     let (stacks, frames) = (all("stacks"), all("frames"));
     let said = compact(folder.path());
-    assert!(said.contains("216 files of") && said.contains("became 27 "), "{said}");
+    assert!(said.contains("222 files of") && said.contains("became 30 "), "{said}");
     assert_eq!(sums(folder.path()), before);
     assert!(all("stacks") < stacks && all("frames") < frames, "each is there once for each file");
     assert_eq!(files(folder.path(), "recordings").len(), 3, "a file for each day and service");
+    assert_eq!(files(folder.path(), "predictions").len(), 3);
     assert!(compact(folder.path()).contains("nothing to be put together"));
     // More comes later, some of which is there already.
     made::add(folder.path(), &program::recordings(), 0..N + 6);
@@ -175,4 +176,34 @@ fn recordings_that_are_there_are_not_added_again() {
             "files are their owner's alone"
         );
     }
+}
+
+#[test]
+fn a_sample_of_recordings_is_replayed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let recording = folder.path().join("one.hw");
+    std::fs::write(&recording, &program::recordings()[2]).expect("a file");
+    let ingest = |tables: &Path, every: &str| {
+        let (recording, tables) = (recording.to_str().expect("text"), tables.to_str().expect("text"));
+        run(&["fleet", "ingest", recording, "-o", tables, "--service", "api", "--replay", every]).1
+    };
+    let (all, none) = (folder.path().join("all"), folder.path().join("none"));
+    let said = ingest(&all, "1");
+    assert!(said.contains("1 recording added") && said.contains(", 1 of them replayed, "), "{said}");
+    let own = rows("select * from predictions where is_recorded", &[&all]);
+    let [own] = own.as_slice() else { panic!("{own:?}") };
+    assert_eq!((&own["allocator"], &own["outcome"]), (&Value::from("glibc"), &Value::from("complete")));
+    assert!(own["peak_rss_bytes"].as_u64().is_some_and(|bytes| bytes > 100_000), "{own}");
+    let others = rows("select * from predictions where not is_recorded and outcome = 'complete'", &[&all]);
+    assert!(others.len() >= 3, "{others:?}");
+    // By its id, and hardly any is one of so many.
+    let said = ingest(&none, "4294967295");
+    assert!(said.contains("1 recording added") && said.contains(", 0 of them replayed, "), "{said}");
+    assert!(rows("select * from predictions", &[&none]).is_empty());
+    assert!(!none.join("predictions").exists());
+    let (_, said) = ended(
+        &fleet(&["fleet", "ingest", "x.hw", "-o", "y", "--replay", "0"]).output().expect("the program"),
+        2,
+    );
+    assert!(said.contains("--replay"), "{said}");
 }

@@ -10,7 +10,7 @@ import sys
 import duckdb
 
 folder, question, *values = sys.argv[1:]
-tables = ["recordings", "sites", "stacks", "frames", "samples", "site_samples", "memory", "findings", "environment"]
+tables = "recordings sites stacks frames samples site_samples memory findings environment predictions".split()
 connection = duckdb.connect()
 for table in tables:
     files = f"read_parquet('{folder}/{table}/**/*.parquet', hive_partitioning = false)"

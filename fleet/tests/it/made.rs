@@ -1,8 +1,8 @@
 //! Fleets that are made up of real recordings: other hosts, days, releases and sizes.
 
-use heapwise_analysis::{Bytes, Options, analyze};
+use heapwise_analysis::{Bytes, Nanos, Options, analyze};
 use heapwise_diagnosis::diagnose;
-use heapwise_tables::{Labels, Recording};
+use heapwise_tables::{Labels, Prediction, Recording};
 use heapwise_trace::file::Reader;
 use std::path::Path;
 
@@ -12,6 +12,8 @@ const DAY_S: u64 = 86_400;
 const HOSTS: u64 = 10;
 const RELEASES: u64 = 3;
 pub const DAYS: u64 = 3;
+/// One of so many has predictions.
+pub const REPLAYED: u64 = 4;
 
 /// Adds recordings to a folder of tables, as `heapwise export` does. Number `n` is made of one of `recordings`; the same number is the same
 /// recording. One host in ten has four times the resident memory, a release is newer every few days, and each service has its own program.
@@ -32,6 +34,9 @@ pub fn add(folder: &Path, recordings: &[Vec<u8>], numbers: std::ops::Range<u64>)
         analysis.memory.peak_rss = Bytes(if host == 7 { 4 * rss } else { rss + host * 4096 });
         let mut recording = Recording::new(&analysis);
         recording.follow(reader(), None, |_| {}).expect("memory");
+        if turn.is_multiple_of(REPLAYED) {
+            recording.predict(predictions(n));
+        }
         let release = (day * RELEASES / DAYS + 1).to_string();
         let labels = Labels::new(&analysis, Some(&format!("service-{at}")), Some(&release));
         let mut tables = recording.tables(&diagnose(&analysis), &labels).expect("memory");
@@ -46,4 +51,21 @@ pub fn add(folder: &Path, recordings: &[Vec<u8>], numbers: std::ops::Range<u64>)
             std::fs::rename(part, path).expect("it can be renamed");
         }
     }
+}
+
+/// Of the recorded allocator, of one that takes a quarter less, and of one that fails.
+fn predictions(n: u64) -> Vec<Prediction> {
+    let peak = Bytes((n % 7 + 4) << 20);
+    let complete = |allocator: &str, peak| Prediction {
+        allocator: allocator.to_owned(),
+        outcome: "complete".to_owned(),
+        peak_rss: Some(peak),
+        heap_cpu: Some(Nanos(peak.0 / 3)),
+        ..Prediction::default()
+    };
+    let mut own = complete("glibc", peak);
+    own.is_recorded = true;
+    let failed =
+        Prediction { allocator: "snmalloc".to_owned(), outcome: "hung".to_owned(), ..Prediction::default() };
+    vec![own, complete("jemalloc", Bytes(peak.0 / 4 * 3)), failed]
 }

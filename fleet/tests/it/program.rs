@@ -113,6 +113,8 @@ pub fn sums(fleet: &Path) -> Vec<Value> {
         (select sum(allocated_bytes) from sites) as of_sites, (select count(*) from sites) as sites, \
         (select count(distinct stack_id) from stacks) as stacks, (select count(distinct frame_id) from frames) as frames, \
         (select count(*) from samples) as samples, (select count(*) from site_samples) as site_samples, \
-        (select count(*) from memory) as memory, (select count(*) from findings) as findings from recordings";
+        (select count(*) from memory) as memory, (select count(*) from findings) as findings, \
+        (select count(*) from predictions) as predictions, (select sum(peak_rss_bytes) from predictions) as of_predictions \
+        from recordings";
     rows(SQL, &[fleet])
 }

@@ -14,6 +14,7 @@ const QUESTIONS: &[(&str, &str, &[&str])] = &[
     ("outliers", "outliers", &[]),
     ("top-sites", "top_sites", &["from=2026-11-17", "to=2026-11-20"]),
     ("allocator-overhead", "overhead_of_allocators", &[]),
+    ("allocator-switch", "allocator_switch", &[]),
     ("debug-environments", "debug_environments", &[]),
 ];
 
@@ -78,6 +79,24 @@ fn another_engine_has_the_same_answers_before_and_after_a_compaction() {
     // The answers are about something.
     for (answer, (name, ..)) in answers.iter().zip(QUESTIONS) {
         assert!(!answer.is_empty() || *name == "debug-environments" || *name == "growth", "{name}");
+    }
+    // Eight recordings of each service are replayed, each takes a quarter less with one allocator and fails with another.
+    let switch: &[Value] = &answers[6];
+    let of = |service: &str, allocator: &str| {
+        let row = switch.iter().find(|row| row["service"] == service && row["allocator"] == allocator);
+        row.unwrap_or_else(|| panic!("{service} with {allocator}: {switch:?}"))
+    };
+    for service in ["service-0", "service-1", "service-2"] {
+        let (saves, fails) = (of(service, "jemalloc"), of(service, "snmalloc"));
+        assert_eq!([&saves["recordings"], &saves["hosts"]], [30, 10]);
+        assert_eq!([&saves["replayed"], &saves["failed"]], [8, 0]);
+        assert_eq!([&fails["replayed"], &fails["failed"]], [0, 8]);
+        let [peak, less] = ["peak_bytes", "saves_bytes"].map(|name| saves[name].as_f64().expect("a number"));
+        assert!((peak / 4.0 - less).abs() < 1.0, "{saves}");
+        assert!(
+            saves["saves_on_all_hosts_bytes"].as_f64().is_some_and(|all| (all - 10.0 * less).abs() < 1.0)
+        );
+        assert!(fails["saves_bytes"].is_null(), "{fails}");
     }
     let outliers: Vec<&Value> = answers[3].iter().map(|row| &row["host"]).collect();
     assert!(outliers.iter().all(|host| *host == "host-7"), "{outliers:?}");

@@ -1,5 +1,7 @@
 //! `heapwise export`: a recording in the format of another tool.
 
+#[cfg(target_os = "linux")]
+mod predictions;
 mod tables;
 
 use crate::args::{ExportArgs, Target};
@@ -68,7 +70,12 @@ fn check(args: &ExportArgs) -> anyhow::Result<()> {
         ));
     }
     let is_parquet = matches!(args.to, Target::Parquet);
-    for (option, is_given) in [("--service", args.service.is_some()), ("--release", args.release.is_some())] {
+    let labels = [
+        ("--service", args.service.is_some()),
+        ("--release", args.release.is_some()),
+        ("--replay", args.replay),
+    ];
+    for (option, is_given) in labels {
         if is_given && !is_parquet {
             return Err(anyhow!("{option} is for --to parquet; {name} has no place for it"));
         }

@@ -41,29 +41,17 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
     result::check_page(args.form, &args.destination, &[&args.recording], Path::new("replay.html"))?;
     // A script that exceeds the file size limit must become an error message, not a signal.
     heapwise_collector::signals::survive_size_limit();
-    let libraries = crate::bundled::libraries();
     let asked = asked(args.with.as_deref())?;
     let analysis = report::load(&args.recording)?;
-    refuse_claims(&analysis, &args.recording)?;
-    let process = process_of(&analysis, args.pid)?;
-    let now = recorded(analysis.called_main(&analysis.processes[process]), RecordedBy::Others)?;
-    let candidates = candidates(asked, &now, libraries)?;
-    let script = script_of(&args.recording, &analysis, process)?;
-    let memory = memory_for(&script, args.memory)?;
+    let ready = Ready::new(&args.recording, &analysis, args.pid, asked, args.memory)?;
     let timed = args.timed.then(|| Timed {
-        compression: args.compress.unwrap_or_else(|| compression(Duration::from_nanos(script.duration().0))),
+        compression: args
+            .compress
+            .unwrap_or_else(|| compression(Duration::from_nanos(ready.script.duration().0))),
         settle: args.settle.unwrap_or_default(),
     });
-    let options = Options {
-        candidates,
-        rounds: args.runs,
-        fast: true,
-        timed,
-        patience: args.stall_timeout,
-        seed: SEED,
-        memory,
-    };
-    let trial = trial(&script, libraries, &options)?;
+    let trial = ready.replay(args.runs, timed, args.stall_timeout)?;
+    let (process, now) = (ready.process, ready.now);
     let machine = MachineDescription::look();
     let found = Replay { trial: &trial, analysis: &analysis, process, now: &now, machine: &machine };
     result::write_page(args.form, &args.destination, |style| match args.form.format {
@@ -81,8 +69,50 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
     Ok(if trial.tried.iter().any(failed) { exit::FOUND } else { exit::SUCCESS })
 }
 
+/// A recording that can be replayed.
+pub(crate) struct Ready {
+    /// The process whose part of it is replayed.
+    process: usize,
+    script: Script,
+    /// The allocator that it had, or what stands for that.
+    pub(crate) now: Candidate,
+    candidates: Vec<Candidate>,
+    memory: Option<u64>,
+}
+
+impl Ready {
+    /// With candidates that were asked for, or with all that are there; the same for the process and the memory.
+    pub(crate) fn new(
+        path: &Path,
+        analysis: &Analysis,
+        pid: Option<u32>,
+        asked: Option<Vec<Candidate>>,
+        memory: Option<ByteSize>,
+    ) -> Result<Self, Failure> {
+        refuse_claims(analysis, path)?;
+        let process = process_of(analysis, pid)?;
+        let now = recorded(analysis.called_main(&analysis.processes[process]), RecordedBy::Others)?;
+        let candidates = candidates(asked, &now, crate::bundled::libraries())?;
+        let script = script_of(path, analysis, process)?;
+        let memory = memory_for(&script, memory)?;
+        Ok(Self { process, script, now, candidates, memory })
+    }
+
+    pub(crate) fn replay(
+        &self,
+        rounds: u32,
+        timed: Option<Timed>,
+        patience: Duration,
+    ) -> Result<Trial, Failure> {
+        let candidates = self.candidates.clone();
+        let options =
+            Options { candidates, rounds, fast: true, timed, patience, seed: SEED, memory: self.memory };
+        trial(&self.script, crate::bundled::libraries(), &options)
+    }
+}
+
 /// Tries all candidates, with a progress bar.
-pub(crate) fn trial(script: &Script, libraries: &Libraries, options: &Options) -> Result<Trial, Failure> {
+fn trial(script: &Script, libraries: &Libraries, options: &Options) -> Result<Trial, Failure> {
     let program = std::env::current_exe().context("cannot find out where heapwise itself is")?;
     let progress = Progress::new();
     let interrupted = interrupt::flag()?;

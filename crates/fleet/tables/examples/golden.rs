@@ -1,5 +1,8 @@
 //! Writes the tables that later versions are tested with: `cargo run -p heapwise-tables --example golden -- FOLDER`.
 
+#[path = "../tests/golden/predictions.rs"]
+mod predictions;
+
 use heapwise_analysis::{Options, analyze};
 use heapwise_diagnosis::diagnose;
 use heapwise_tables::{Labels, Recording};
@@ -12,6 +15,7 @@ fn main() {
     let analysis = analyze(reader(), &Options::default(), |_| {}).expect("memory");
     let mut recording = Recording::new(&analysis);
     recording.follow(reader(), None, |_| {}).expect("memory");
+    recording.predict(predictions::predictions());
     let labels = Labels::new(&analysis, Some("golden"), Some("1.0"));
     for table in recording.tables(&diagnose(&analysis), &labels).expect("memory") {
         let path = folder.join(format!("{}.parquet", table.table.name));

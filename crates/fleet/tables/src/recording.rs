@@ -4,6 +4,7 @@ use crate::history::Follower;
 use crate::id::Id;
 use crate::labels::Labels;
 use crate::layout;
+use crate::prediction::Prediction;
 use crate::rows::Rows;
 use crate::source::Source;
 use crate::stacks::Stacks;
@@ -22,6 +23,7 @@ pub struct Recording<'a> {
     analysis: &'a Analysis,
     stacks: Stacks<'a>,
     histories: Option<Follower>,
+    predictions: Vec<Prediction>,
 }
 
 /// One table of one recording.
@@ -39,7 +41,7 @@ impl<'a> Recording<'a> {
     /// A recording that was read.
     pub fn new(analysis: &'a Analysis) -> Self {
         let id = id(analysis);
-        Self { id, analysis, stacks: Stacks::new(analysis, id), histories: None }
+        Self { id, analysis, stacks: Stacks::new(analysis, id), histories: None, predictions: Vec::new() }
     }
 
     /// Reads the same recording once more, for the live bytes of its largest sites over time. Without that `site_samples` is empty.
@@ -61,7 +63,12 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
-    /// All tables.
+    /// Adds what replays said of it. Without them there is no file of `predictions`.
+    pub fn predict(&mut self, predictions: Vec<Prediction>) {
+        self.predictions = predictions;
+    }
+
+    /// All tables in which it has a file, `recordings` first.
     ///
     /// # Errors
     /// If a table cannot be encoded.
@@ -73,8 +80,10 @@ impl<'a> Recording<'a> {
             recording: self.id,
             stacks: &self.stacks,
             histories: self.histories.as_ref(),
+            predictions: &self.predictions,
         };
-        TABLES.iter().map(|table| file(table, &source)).collect()
+        let files = TABLES.iter().map(|table| file(table, &source));
+        files.filter(|file| !file.as_ref().is_ok_and(|file| file.table.is_sparse && file.rows == 0)).collect()
     }
 }
 

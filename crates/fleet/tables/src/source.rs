@@ -3,6 +3,7 @@
 use crate::history::Follower;
 use crate::id::Id;
 use crate::labels::Labels;
+use crate::prediction::Prediction;
 use crate::stacks::Stacks;
 use heapwise_analysis::Analysis;
 use heapwise_diagnosis::Diagnosis;
@@ -17,4 +18,6 @@ pub(crate) struct Source<'a> {
     pub(crate) recording: Id,
     pub(crate) stacks: &'a Stacks<'a>,
     pub(crate) histories: Option<&'a Follower>,
+    /// What other allocators would have needed; none if it was not replayed.
+    pub(crate) predictions: &'a [Prediction],
 }

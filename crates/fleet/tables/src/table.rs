@@ -14,6 +14,8 @@ pub struct Table {
     /// What one row is.
     pub about: &'static str,
     pub columns: &'static [Column],
+    /// Whether only some recordings have rows in it: those that have none are without a file.
+    pub is_sparse: bool,
     /// Adds the rows of a recording.
     pub(crate) fill: fn(&Source<'_>, &mut Rows),
 }

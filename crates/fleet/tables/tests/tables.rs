@@ -1,5 +1,8 @@
 //! The tables as their readers find them: sums that are the totals, stacks that lead to their frames, and what earlier versions wrote.
 
+#[path = "golden/predictions.rs"]
+mod predictions;
+
 use heapwise_analysis::{Analysis, Options, analyze};
 use heapwise_diagnosis::diagnose;
 use heapwise_tables::{Labels, MOST_SITES, Recording, TABLES, TableFile};
@@ -15,6 +18,7 @@ use heapwise_trace::live::words;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use parquet::schema::types::Type;
+use predictions::predictions;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Recordings of a program in C with threads and a fork.
@@ -34,6 +38,7 @@ fn tables(recording: &[u8]) -> BTreeMap<&'static str, TableFile> {
     let analysis = read(recording);
     let mut source = Recording::new(&analysis);
     source.follow(Reader::new(recording).expect("a recording"), None, |_| {}).expect("memory");
+    source.predict(predictions());
     let labels = Labels::new(&analysis, Some("golden"), Some("1.0"));
     let files = source.tables(&diagnose(&analysis), &labels).expect("memory");
     files.into_iter().map(|file| (file.table.name, file)).collect()
@@ -187,7 +192,7 @@ fn what_an_earlier_version_wrote_has_the_columns_of_this_one_and_the_same_in_the
             }
         }
     }
-    assert_eq!(compared, 9);
+    assert_eq!(compared, TABLES.len());
 }
 
 /// A stack that recordings do not have, as far away as a number can be, takes no memory.
@@ -278,6 +283,40 @@ fn the_largest_sites_are_followed_over_time() {
     assert!((125..=135).contains(&step) && second[..step].iter().all(|level| *level == 0), "{second:?}");
     assert!(second[step..].iter().all(|level| *level == 2), "{second:?}");
     assert_eq!(number(&rows[255], "time_ns") / 1_000_000, 99);
+}
+
+#[test]
+fn fragmentation_is_there_when_pages_were_looked_at() {
+    let tables = tables(RECORDINGS[2]);
+    let memory = rows(&tables["memory"].bytes);
+    let whole: Vec<&Row> = memory.iter().filter(|row| cells(row)["allocator"] == "null").collect();
+    assert!(!whole.is_empty());
+    let samples = rows(&tables["samples"].bytes);
+    let known = samples.iter().filter(|row| cells(row)["fragmentation_bytes"] != "null");
+    let known: Vec<i64> = known.map(|row| number(row, "fragmentation_bytes")).collect();
+    for look in whole {
+        let parts = ["internal_fragmentation", "external_fragmentation", "free_pages"];
+        let fragmented: i64 = parts.iter().map(|part| number(look, part)).sum();
+        assert!(known.contains(&fragmented), "{fragmented} is none of {known:?}");
+    }
+}
+
+#[test]
+fn only_a_recording_that_was_replayed_has_predictions() {
+    let analysis = read(RECORDINGS[2]);
+    let labels = Labels::new(&analysis, None, None);
+    let without = Recording::new(&analysis).tables(&diagnose(&analysis), &labels).expect("memory");
+    assert!(without.iter().all(|file| file.table.name != "predictions"));
+    assert_eq!((without.len(), without[0].table.name), (TABLES.len() - 1, "recordings"));
+    let tables = tables(RECORDINGS[2]);
+    assert_eq!(tables.len(), TABLES.len());
+    let rows = rows(&tables["predictions"].bytes);
+    let [own, other] = rows.as_slice() else { panic!("{} rows", rows.len()) };
+    let numbers = ["peak_rss_bytes", "peak_rss_low_bytes", "peak_rss_high_bytes"];
+    assert_eq!(numbers.map(|column| number(own, column)), [20, 19, 23]);
+    assert_eq!((&*cells(own)["is_recorded"], number(own, "rss_at_end_bytes")), ("true", 18));
+    assert_eq!(list(other, "settings"), ["\"dirty_decay_ms=0\""]);
+    assert_eq!(cells(other)["peak_rss_bytes"], "null");
 }
 
 #[test]

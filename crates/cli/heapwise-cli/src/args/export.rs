@@ -14,6 +14,7 @@ Examples:
   heapwise export run.hw --to dhat -o run.dhat.json      load it in valgrind's dh_view.html
   heapwise export run.hw --to firefox -o run.json        load it at https://profiler.firefox.com
   heapwise export run.hw --to parquet -o fleet/          add it to tables of many recordings, for any SQL engine
+  heapwise export run.hw --to parquet -o fleet/ --replay    with what other allocators would need
 
 The sums over an export are the totals of `heapwise report`.";
 
@@ -41,6 +42,9 @@ pub(crate) struct ExportArgs {
     /// Which release of the service was recorded, for parquet.
     #[arg(long, value_name = "RELEASE")]
     pub(crate) release: Option<String>,
+    /// Replay it with other allocators as well, for parquet: what they would have needed.
+    #[arg(long)]
+    pub(crate) replay: bool,
 }
 
 /// What an export is.

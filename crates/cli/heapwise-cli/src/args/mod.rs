@@ -43,7 +43,7 @@ pub(crate) use launch::LaunchArgs;
 pub(crate) use output::OutputOptions;
 pub(crate) use recording::RecordingArgs;
 #[cfg(target_os = "linux")]
-pub(crate) use replay::ReplayArgs;
+pub(crate) use replay::{ROUNDS, ReplayArgs};
 pub(crate) use report::{Look, ReportArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use run::RecorderChoice;

@@ -17,6 +17,9 @@ Ctrl-C ends with the results until then.
 Exit codes: 0, 3 if an allocator failed, 4 for a recording that cannot be read or that needs more memory to be \
 replayed than --memory, 130 if it was interrupted.";
 
+/// How many rounds count for times if no number is given.
+pub(crate) const ROUNDS: u32 = 3;
+
 /// Arguments of `replay`.
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
@@ -27,7 +30,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "LIST")]
     pub(crate) with: Option<String>,
     /// How many rounds count for times, besides the first; 0 for memory only.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 3)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = ROUNDS)]
     pub(crate) runs: u32,
     /// Replay with the pauses of the recording as well, for memory after the load.
     #[arg(long)]

@@ -5,10 +5,11 @@ use crate::args::ExportArgs;
 use crate::progress::Progress;
 use crate::{Failure, report, result};
 use anyhow::{Context, anyhow};
+use heapwise_analysis::Analysis;
 use heapwise_report::escape::file::{self, Existing};
 use heapwise_report::units::bytes;
 use heapwise_report::{note, say};
-use heapwise_tables::{Labels, Recording, TableFile};
+use heapwise_tables::{Labels, Prediction, Recording, TableFile};
 use heapwise_trace::file::Reader;
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -32,6 +33,9 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     let diagnosis = heapwise_diagnosis::diagnose(&analysis);
     let mut recording = Recording::new(&analysis);
     follow(&mut recording, args)?;
+    if args.replay {
+        recording.predict(predictions(args, &analysis)?);
+    }
     let labels = Labels::new(&analysis, args.service.as_deref(), args.release.as_deref());
     let tables = recording.tables(&diagnosis, &labels).context("cannot make the tables")?;
     let [whole, others @ ..] = tables.as_slice() else { return Err(anyhow!("there are no tables").into()) };
@@ -58,6 +62,16 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     let all: usize = tables.iter().map(|table| table.bytes.len()).sum();
     note!("heapwise: added to {} ({}); service {}", folder.display(), bytes(all as u64), labels.service);
     Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn predictions(args: &ExportArgs, analysis: &Analysis) -> Result<Vec<Prediction>, Failure> {
+    super::predictions::of(&args.recording, analysis)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn predictions(_: &ExportArgs, _: &Analysis) -> Result<Vec<Prediction>, Failure> {
+    Err(anyhow!("--replay works on Linux only").into())
 }
 
 /// The same recording of the same day under another service.

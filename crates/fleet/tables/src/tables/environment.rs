@@ -18,6 +18,7 @@ pub(super) static TABLE: Table = Table {
         Column::new("cost", Kind::Text, "what it costs"),
         Column::new("remedy", Kind::Text, "what to do"),
     ],
+    is_sparse: false,
     fill,
 };
 

@@ -24,6 +24,7 @@ pub(super) static TABLE: Table = Table {
         Column::new("saves_peak_bytes", Kind::Integer, "bytes that would not be resident at the peak"),
         Column::new("saves_time_ns", Kind::Integer, "time that would be saved, in nanoseconds"),
     ],
+    is_sparse: false,
     fill,
 };
 

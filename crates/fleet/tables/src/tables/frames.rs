@@ -24,6 +24,7 @@ pub(super) static TABLE: Table = Table {
         Column::optional("file", Kind::Text, "its source file in this build"),
         Column::optional("line", Kind::Integer, "a line of it that was on a stack in this build"),
     ],
+    is_sparse: false,
     fill,
 };
 

@@ -37,6 +37,7 @@ pub(super) static TABLE: Table = Table {
             "live bytes that were never touched, no part of the resident set",
         ),
     ],
+    is_sparse: false,
     fill,
 };
 

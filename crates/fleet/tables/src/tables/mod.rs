@@ -4,6 +4,7 @@ mod environment;
 mod findings;
 mod frames;
 mod memory;
+mod predictions;
 mod recordings;
 mod samples;
 mod site_samples;
@@ -24,6 +25,7 @@ pub const TABLES: &[&Table] = &[
     &memory::TABLE,
     &findings::TABLE,
     &environment::TABLE,
+    &predictions::TABLE,
 ];
 
 /// The column that leads from a row to its recording.

@@ -119,6 +119,7 @@ pub(super) static TABLE: Table = Table {
         Column::new("warnings", Kind::Texts, "ids of what makes it incomplete or inexact"),
         Column::new("blind_spots", Kind::Texts, "ids of what could not be seen"),
     ],
+    is_sparse: false,
     fill,
 };
 

@@ -16,6 +16,7 @@ pub(super) static TABLE: Table = Table {
         Column::new("time_ns", Kind::Integer, "where the span begins, since the start, in nanoseconds"),
         Column::new("live_bytes", Kind::Integer, "the most live bytes of that stack in the span"),
     ],
+    is_sparse: false,
     fill,
 };
 

@@ -70,6 +70,7 @@ pub(super) static TABLE: Table = Table {
             "about how many freed blocks had which lifetime: first those below 1,024 ns, then those below 2,048, 4,096 and so on",
         ),
     ],
+    is_sparse: false,
     fill,
 };
 

@@ -16,6 +16,7 @@ pub(super) static TABLE: Table = Table {
             "its frames, in `frames`, from the innermost outwards; of more than 512 the middle is one frame of its own",
         ),
     ],
+    is_sparse: false,
     fill,
 };
 

@@ -33,6 +33,11 @@ pub(super) fn per_call(results: &Results, calls: u64) -> Option<Spread> {
     Some(Spread { median: median / calls, low: low / calls, high: high / calls })
 }
 
+/// How it ended, in a word for machines.
+pub fn outcome(tried: &Tried) -> &'static str {
+    trouble(tried).map_or("complete", |(word, _)| word)
+}
+
 /// How it ended, in a word for machines and in words for people. `None` if it succeeded.
 pub(super) fn trouble(tried: &Tried) -> Option<(&'static str, String)> {
     let results = match &tried.results {

@@ -1,7 +1,7 @@
 //! Fills `heapwise.replay/1`.
 
 use super::Replay;
-use super::facts::{after, last, main, per_call, trouble};
+use super::facts::{after, last, main, outcome, per_call, trouble};
 use super::tables::caller;
 use crate::schema::Spread;
 use crate::schema::replay::{
@@ -53,7 +53,6 @@ pub(super) fn json(replay: &Replay<'_>) -> String {
 }
 
 fn candidate(replay: &Replay<'_>, tried: &Tried) -> Candidate {
-    let (outcome, trouble) = trouble(tried).unzip();
     // Candidates that could not be tried have the same fields, without numbers.
     let nothing = Results::default();
     let results = tried.results.as_ref().unwrap_or(&nothing);
@@ -77,7 +76,7 @@ fn candidate(replay: &Replay<'_>, tried: &Tried) -> Candidate {
             reallocate: latency(&m.reallocate),
         }),
         ns_per_call: per_call(results, replay.trial.counts.calls()).map(Spread::exact),
-        outcome: outcome.unwrap_or("complete").to_owned(),
+        outcome: outcome(tried).to_owned(),
         own_statistics: last.and_then(|m| m.own).map(own),
         page_faults: main.map(|m| m.page_faults.0),
         peak_rss_bytes: results.peak_rss.map(|s| s.median as u64),
@@ -89,7 +88,7 @@ fn candidate(replay: &Replay<'_>, tried: &Tried) -> Candidate {
         settings: settings.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
         slowest: slowest.collect(),
         timeline: timeline(results.timed.as_ref().or(main)),
-        trouble,
+        trouble: trouble(tried).map(|(_, words)| words),
         version: tried.version.clone(),
         wall_ns: statistics::Spread::of(results.rounds.iter().map(|m| m.wall.0 as f64)).map(Spread::rounded),
     }

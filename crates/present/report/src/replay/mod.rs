@@ -9,6 +9,7 @@ mod tables;
 mod testing;
 
 pub(crate) use conclusions::SEEN;
+pub use facts::outcome;
 pub(crate) use tables::version;
 
 use crate::document::{self, Block, Document, Figures, Mark, Section, Words};
