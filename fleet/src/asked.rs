@@ -2,12 +2,13 @@
 
 pub(crate) use crate::answer::About;
 use crate::answer::{self, Grid};
-use crate::args::{AskingArgs, Format};
 use crate::engine::{Left, Session};
 use crate::failure::{Failure, UNREADABLE, USAGE};
+use crate::given;
 use crate::ingest::{self, Exporter, How};
 use crate::store::Place;
 use anyhow::{Context, anyhow};
+use heapwise_fleet_args::{AskingArgs, Format};
 use heapwise_report::escape::terminal;
 use heapwise_report::say;
 use std::io::IsTerminal;
@@ -60,8 +61,12 @@ impl Asked {
             places.push(place);
             made = Some(folder);
         }
-        let session =
-            Session::new(places, asking.range.range(), asking.limits.settings(), asking.workers()?)?;
+        let session = Session::new(
+            places,
+            given::range(&asking.range),
+            given::settings(asking.limits),
+            given::workers(asking)?,
+        )?;
         Ok(Self { session, unread, _made: made })
     }
 

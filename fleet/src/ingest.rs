@@ -4,7 +4,6 @@
 //! costs that one and no other. What is added here are files, the one in `recordings` last, so that a recording is there with all its
 //! tables or not at all.
 
-use crate::args::IngestArgs;
 use crate::engine::{Left, Why};
 use crate::failure::{Failure, UNREADABLE};
 use crate::progress::Progress;
@@ -12,6 +11,7 @@ use crate::store::live::{Live, RECORDINGS, Range};
 use crate::store::{Name, Place, Stem, plain};
 use anyhow::{Context, Result, anyhow, bail};
 use futures::StreamExt;
+use heapwise_fleet_args::IngestArgs;
 use heapwise_report::{note, say, units};
 use heapwise_tables::TABLES;
 use object_store::path::Path as Key;

@@ -5,13 +5,13 @@
 //! it found; above these is a module for each command.
 
 mod answer;
-mod args;
 mod ask;
 mod asked;
 mod cluster;
 mod compact;
 mod engine;
 mod failure;
+mod given;
 mod ingest;
 mod listening;
 mod progress;
@@ -22,16 +22,39 @@ mod store;
 mod token;
 mod worker;
 
-use args::{Cli, Fleet, Top};
 use clap::Parser;
 use failure::Failure;
 use futures::future::{Either, select};
-use heapwise_report::escape::terminal::Verbosity;
+use heapwise_fleet_args::{Fleet, Top};
+use heapwise_report::escape::options::OutputOptions;
 use heapwise_report::{escape, say};
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::pin::pin;
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
+
+/// Asks questions about many recordings.
+#[derive(Debug, Parser)]
+#[command(
+    name = "heapwise-fleet",
+    bin_name = "heapwise",
+    version,
+    help_expected = true,
+    max_term_width = 100
+)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    command: Top,
+    /// What is said beside the result.
+    #[command(flatten)]
+    output: OutputOptions,
+    /// The heapwise that reads recordings [default: the one beside this program, or that of PATH].
+    #[arg(long, global = true, hide = true, value_name = "FILE")]
+    heapwise: Option<PathBuf>,
+}
 
 fn main() -> ExitCode {
     // Tables are their owner's alone.
@@ -41,9 +64,7 @@ fn main() -> ExitCode {
     let cli = Cli::try_parse().unwrap_or_else(|error| {
         std::process::exit(escape::usage::tell(error, std::env::args_os(), has_colours))
     });
-    if cli.quiet {
-        Verbosity::Quiet.apply();
-    }
+    cli.output.apply();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

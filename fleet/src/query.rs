@@ -1,10 +1,10 @@
 //! `heapwise query`: a question in SQL about recordings or tables of them.
 
-use crate::args::QueryArgs;
 use crate::asked::{About, Asked};
 use crate::failure::Failure;
 use crate::ingest::Exporter;
 use crate::question::{self, Question};
+use heapwise_fleet_args::QueryArgs;
 
 pub(crate) async fn query(args: &QueryArgs, exporter: &Exporter) -> Result<u8, Failure> {
     let given = &args.asking.set;

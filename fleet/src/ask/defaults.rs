@@ -1,12 +1,12 @@
 //! Values of a question that were not given: what most would ask for.
 
 use crate::answer::Grid;
-use crate::args::RangeArgs;
 use crate::engine::Session;
 use crate::failure::{Failure, USAGE};
 use crate::question::{self, Question};
 use anyhow::{Result, anyhow};
 use chrono::{Days, NaiveDate};
+use heapwise_fleet_args::RangeArgs;
 use serde_json::Value;
 
 /// The days that a question about a time is about, without others.

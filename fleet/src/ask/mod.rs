@@ -3,11 +3,11 @@
 mod defaults;
 mod questions;
 
-use crate::args::AskArgs;
 use crate::asked::{About, Asked};
 use crate::failure::{Failure, USAGE};
 use crate::question::Question;
 pub(crate) use defaults::complete;
+use heapwise_fleet_args::AskArgs;
 use heapwise_report::escape::terminal;
 use heapwise_report::note;
 pub(crate) use questions::QUESTIONS;

@@ -7,14 +7,15 @@ mod clean;
 mod plan;
 mod write;
 
-use crate::args::CompactArgs;
 use crate::engine::{Left, Session};
 use crate::failure::{Failure, UNREADABLE};
+use crate::given;
 use crate::progress::Progress;
 use crate::store::live::{Live, Range};
 use crate::store::log::{self, Compacted};
 use crate::store::{Name, Place, Stem};
 use anyhow::{Result, anyhow};
+use heapwise_fleet_args::CompactArgs;
 use heapwise_report::{note, say, units};
 use plan::Group;
 use std::collections::BTreeSet;
@@ -26,8 +27,8 @@ const MOST_LOST: usize = 100;
 
 pub(crate) async fn compact(args: &CompactArgs) -> Result<u8, Failure> {
     let place = Place::open(&args.place)?;
-    let range = args.range.range();
-    let session = Session::new(vec![place.clone()], range.clone(), args.limits.settings(), None)?;
+    let range = given::range(&args.range);
+    let session = Session::new(vec![place.clone()], range.clone(), given::settings(args.limits), None)?;
     log::check(&place).await?;
     let removed = clean::leftovers(&place, &range).await?;
     let mut done = Done::default();

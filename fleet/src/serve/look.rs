@@ -1,9 +1,9 @@
 //! What pages ask for.
 
 use crate::answer::{Column, Grid, shown};
-use crate::args::RangeArgs;
 use crate::engine::Session;
 use anyhow::Result;
+use heapwise_fleet_args::RangeArgs;
 use heapwise_report::document::{Cell, Document, Section, Words};
 use serde_json::Value;
 use std::collections::BTreeSet;

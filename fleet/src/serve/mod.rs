@@ -7,9 +7,9 @@ mod guard;
 mod look;
 mod pages;
 
-use crate::args::{RangeArgs, ServeArgs};
 use crate::engine::Session;
 use crate::failure::Failure;
+use crate::given;
 use crate::listening;
 use crate::store::Place;
 use anyhow::Context;
@@ -20,6 +20,7 @@ use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use guard::Guard;
+use heapwise_fleet_args::{RangeArgs, ServeArgs};
 use heapwise_report::document::{self, Block, Document, Link, Mark, Section, Words};
 use heapwise_report::{note, say};
 use look::{Look, Parameters};
@@ -38,9 +39,9 @@ struct Server {
 }
 
 pub(crate) async fn serve(args: &ServeArgs) -> Result<u8, Failure> {
-    let token = args.admission.token()?;
+    let token = given::token(&args.admission)?;
     let places = Place::open_all(&args.places)?;
-    let session = Session::new(places, args.range.range(), args.limits.settings(), None)?;
+    let session = Session::new(places, given::range(&args.range), given::settings(args.limits), None)?;
     let server = Server { session, range: args.range.clone(), permits: Semaphore::new(AT_ONCE) };
     let (listener, address) = listening::listen(args.listen, token.as_ref()).await?;
     note!("heapwise: {} at http://{address}", args.places.join(", "));

@@ -2,16 +2,17 @@
 
 mod read_only;
 
-use crate::args::{LimitArgs, WorkerArgs};
 use crate::cluster::{Channels, Identity, PATIENCE};
 use crate::engine::Engines;
 use crate::failure::Failure;
+use crate::given;
 use crate::listening;
 use crate::store::Place;
 use crate::token::Token;
 use anyhow::Context;
 use datafusion::execution::SessionState;
 use datafusion_distributed::{DistributedExt, Worker, WorkerQueryContext};
+use heapwise_fleet_args::{LimitArgs, WorkerArgs};
 use heapwise_report::note;
 use read_only::ReadOnly;
 use std::sync::Arc;
@@ -25,11 +26,11 @@ const MOST_BYTES: usize = 256 << 20;
 
 pub(crate) async fn worker(args: &WorkerArgs) -> Result<u8, Failure> {
     end_on_panic();
-    let token = args.admission.token()?;
+    let token = given::token(&args.admission)?;
     let places = Place::open_all(&args.places)?;
     // Nothing but these can be read, whatever a plan names.
     let limits = LimitArgs { memory: args.memory, threads: None };
-    let engine = Engines::of_worker(limits.settings())?;
+    let engine = Engines::of_worker(given::settings(limits))?;
     for place in &places {
         engine.register_object_store(place.url()?.as_ref(), Arc::new(ReadOnly(Arc::clone(place.store()))));
     }

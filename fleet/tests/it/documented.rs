@@ -28,7 +28,8 @@ fn flags(text: &str) -> BTreeSet<String> {
 #[test]
 fn each_flag_is_in_the_document_and_each_flag_in_it_is_one() {
     // Those of heapwise and cargo, and what everything has.
-    let others = ["--path", "--locked", "--to", "--help", "--version", "--quiet"].map(str::to_owned);
+    let others = ["--path", "--locked", "--to", "--help", "--version", "--quiet", "--verbose", "--color"];
+    let others = others.map(str::to_owned);
     let mut all = BTreeSet::new();
     for command in COMMANDS {
         let (help, _) = run(&[*command, &["--help"]].concat());

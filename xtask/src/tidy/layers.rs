@@ -117,11 +117,14 @@ const WINGS: &[Wing] = &[
     Wing {
         name: "fleet",
         about: "many recordings together",
-        crates: &[layer(
-            "heapwise-tables",
-            "a recording as tables in Parquet",
-            &["heapwise-analysis", "heapwise-diagnosis", "heapwise-environment", "heapwise-trace"],
-        )],
+        crates: &[
+            layer("heapwise-fleet-args", "the command line of what asks many recordings", &[]),
+            layer(
+                "heapwise-tables",
+                "a recording as tables in Parquet",
+                &["heapwise-analysis", "heapwise-diagnosis", "heapwise-environment", "heapwise-trace"],
+            ),
+        ],
     },
     Wing {
         name: "library",
@@ -156,6 +159,7 @@ const WINGS: &[Wing] = &[
                     "heapwise-diagnosis",
                     "heapwise-doctor",
                     "heapwise-environment",
+                    "heapwise-fleet-args",
                     "heapwise-report",
                     "heapwise-symbols",
                     "heapwise-tables",

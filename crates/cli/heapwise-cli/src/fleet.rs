@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use anyhow::{Context, anyhow};
-use heapwise_report::escape::terminal::Verbosity;
+use heapwise_report::escape::options::OutputOptions;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -12,17 +12,14 @@ use std::process::Command;
 const PROGRAM: &str = "heapwise-fleet";
 
 /// Starts it with the same words, and ends as it does.
-pub(crate) fn start(command: &str, arguments: &[OsString]) -> Result<u8, Failure> {
+pub(crate) fn start(command: &str, arguments: &[OsString], output: OutputOptions) -> Result<u8, Failure> {
     let (here, program) = beside();
     let mut fleet = Command::new(&program);
     if let Some(here) = here {
         // It makes tables of recordings with this one.
         fleet.arg("--heapwise").arg(here);
     }
-    if Verbosity::now() == Verbosity::Quiet {
-        fleet.arg("--quiet");
-    }
-    fleet.arg(command).args(arguments);
+    fleet.args(output.words()).arg(command).args(arguments);
     match run(&mut fleet) {
         Ok(code) => Ok(code),
         Err(error) if error.kind() == ErrorKind::NotFound => Err(anyhow!(

@@ -90,8 +90,8 @@ fn main() -> ExitCode {
         Command::Lab(args) => lab::lab(&args),
         #[cfg(target_os = "linux")]
         Command::Compare(args) => compare::compare(&args),
-        Command::Query(args) => fleet::start("query", &args.arguments),
-        Command::Fleet(args) => fleet::start("fleet", &args.arguments),
+        Command::Query(args) => fleet::start("query", &args.arguments, cli.output),
+        Command::Fleet(args) => fleet::start("fleet", &args.arguments, cli.output),
         Command::Completions { shell } => completions(shell),
         #[cfg(target_os = "linux")]
         Command::UsableSizes => usable_sizes(),
@@ -146,7 +146,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 fn completions(shell: clap_complete::Shell) -> Result<u8, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut args::command(), "heapwise", &mut script);
+    clap_complete::generate(shell, &mut args::with_fleet(), "heapwise", &mut script);
     terminal::print(&String::from_utf8_lossy(&script), false)?;
     Ok(exit::SUCCESS)
 }
@@ -162,6 +162,6 @@ fn usable_sizes() -> Result<u8, Failure> {
 
 fn man(folder: &std::path::Path) -> Result<u8, Failure> {
     std::fs::create_dir_all(folder)?;
-    clap_mangen::generate_to(args::command(), folder)?;
+    clap_mangen::generate_to(args::with_fleet(), folder)?;
     Ok(exit::SUCCESS)
 }

@@ -46,6 +46,13 @@ pub(crate) fn command() -> clap::Command {
     Cli::command().help_template(template(&command)).after_help(examples(&command))
 }
 
+/// The same with the words of `heapwise-fleet`, for what describes all of it: completions and manual pages.
+pub(crate) fn with_fleet() -> clap::Command {
+    heapwise_fleet_args::commands().fold(command(), |all, of_fleet| {
+        all.mut_subcommand(of_fleet.get_name().to_owned(), |_| of_fleet.clone())
+    })
+}
+
 /// The command `name`, if this platform has it and it is shown.
 fn shown<'c>(command: &'c clap::Command, name: &str) -> Option<&'c clap::Command> {
     command.find_subcommand(name).filter(|found| !found.is_hide_set())
@@ -91,6 +98,24 @@ mod tests {
         for shown in command.get_subcommands().filter(|c| !c.is_hide_set()) {
             let groups = GROUPS.iter().filter(|(_, names)| names.contains(&shown.get_name())).count();
             assert_eq!(groups, 1, "{}", shown.get_name());
+        }
+    }
+
+    #[test]
+    fn what_describes_all_of_it_has_the_words_of_fleet() {
+        let mut all = with_fleet();
+        // It panics where words are there twice.
+        all.build();
+        let fleet = all.find_subcommand("fleet").expect("it is there");
+        let ingest = fleet.find_subcommand("ingest").expect("it is there");
+        assert!(ingest.get_arguments().any(|argument| argument.get_long() == Some("replay")));
+        let query = all.find_subcommand("query").expect("it is there");
+        assert!(query.get_arguments().any(|argument| argument.get_long() == Some("workers")));
+        let one = |name: &str| {
+            Cli::command().find_subcommand(name).and_then(|one| one.get_about()).map(ToString::to_string)
+        };
+        for same in [fleet, query] {
+            assert_eq!(one(same.get_name()), same.get_about().map(ToString::to_string));
         }
     }
 

@@ -11,7 +11,6 @@ mod fleet;
 mod groups;
 mod lab;
 mod launch;
-mod output;
 mod recording;
 mod report;
 mod run;
@@ -37,10 +36,9 @@ pub(crate) use diff::{DiffArgs, DiffFormat};
 pub(crate) use doctor::{DoctorArgs, DoctorFormat};
 pub(crate) use export::{ExportArgs, Target};
 pub(crate) use fleet::FleetArgs;
-pub(crate) use groups::command;
+pub(crate) use groups::{command, with_fleet};
 pub(crate) use lab::LabArgs;
 pub(crate) use launch::LaunchArgs;
-pub(crate) use output::OutputOptions;
 pub(crate) use recording::RecordingArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use replay::{ROUNDS, ReplayArgs};
@@ -52,6 +50,7 @@ pub(crate) use run::RunArgs;
 pub(crate) use tune::TuneArgs;
 
 use clap::{Parser, Subcommand};
+use heapwise_report::escape::options::OutputOptions;
 use std::path::PathBuf;
 
 /// Says where a native program's memory comes from.

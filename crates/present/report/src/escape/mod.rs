@@ -5,6 +5,8 @@
 
 pub mod file;
 pub mod markdown;
+#[cfg(feature = "usage")]
+pub mod options;
 pub mod terminal;
 #[cfg(feature = "usage")]
 pub mod usage;

@@ -1,11 +1,11 @@
 //! Options that every command has: colours, and how much is said.
 
+use super::terminal::Verbosity;
 use clap::{ArgAction, Args, ValueEnum};
-use heapwise_report::escape::terminal::Verbosity;
 
 /// What is said beside the result.
 #[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct OutputOptions {
+pub struct OutputOptions {
     /// Colours; auto: on a terminal, unless NO_COLOR is set.
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
     color: When,
@@ -27,8 +27,19 @@ enum When {
 }
 
 impl OutputOptions {
+    /// The same as words, for another program of ours.
+    pub fn words(self) -> impl Iterator<Item = &'static str> {
+        let color = match self.color {
+            When::Auto => None,
+            When::Always => Some("--color=always"),
+            When::Never => Some("--color=never"),
+        };
+        let said = [(self.quiet, "--quiet"), (self.verbose, "--verbose")];
+        color.into_iter().chain(said.into_iter().filter_map(|(is_given, word)| is_given.then_some(word)))
+    }
+
     /// Lets these hold for the whole process.
-    pub(crate) fn apply(self) {
+    pub fn apply(self) {
         match self.color {
             When::Auto => anstream::ColorChoice::Auto,
             When::Always => anstream::ColorChoice::Always,
