@@ -1,6 +1,6 @@
 //! The step for `fleet/`: the engine for questions about many recordings.
 
-use crate::{build, cargo, install, web};
+use crate::{build, cargo, dist, install, web};
 use anyhow::{Context, Result, ensure};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -31,6 +31,7 @@ pub(crate) fn check(may_install: bool) -> Result<()> {
     command.env(PROGRAM, programs.join("heapwise")).env(PYTHON, python(&target));
     ensure!(command.status().context("cannot run cargo")?.success(), "the tests of {MANIFEST} failed");
     let program = target.join("fleet/debug/heapwise-fleet");
+    dist::check_fleet(may_install)?;
     let served = served(&program, &programs.join("heapwise"), &target.join("fleet/tmp/served"))?;
     web::check_served(&served.address, may_install)
 }

@@ -1,5 +1,6 @@
 //! What is in the programs and was written by others: each package with its licence, and the texts of the licences that came with it.
 
+use super::Package;
 use crate::cargo;
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -16,13 +17,18 @@ const TEXTS: [&str; 4] = ["LICENSE", "LICENCE", "COPYING", "NOTICE"];
 type IsProgram<'a> = &'a dyn Fn(&Value) -> bool;
 
 /// The list, as Markdown. A text that several packages have is there once.
-pub(super) fn notices() -> Result<String> {
+pub(super) fn notices(package: Package) -> Result<String> {
     let (mut list, mut texts) = (BTreeSet::new(), BTreeMap::<String, BTreeSet<String>>::new());
     let ours = |package: &Value| PROGRAMS.iter().any(|name| package["name"] == *name);
     // The allocators that are inside of heapwise are a separate workspace, of which everything is passed on.
     let member = |package: &Value| package["source"].is_null();
-    let workspaces: [(Value, IsProgram<'_>); 2] =
-        [(cargo::metadata(true)?, &ours), (cargo::metadata_of("allocators/Cargo.toml")?, &member)];
+    let fleet = |package: &Value| package["name"] == Package::Fleet.name();
+    let workspaces: Vec<(Value, IsProgram<'_>)> = match package {
+        Package::Heapwise => {
+            vec![(cargo::metadata(true)?, &ours), (cargo::metadata_of("allocators/Cargo.toml")?, &member)]
+        }
+        Package::Fleet => vec![(cargo::metadata_of("fleet/Cargo.toml")?, &fleet)],
+    };
     for (metadata, is_program) in &workspaces {
         for package in contained(metadata, is_program)? {
             let word = |name: &str| package[name].as_str().unwrap_or_default();
@@ -39,7 +45,8 @@ pub(super) fn notices() -> Result<String> {
     }
     let list: String = list.into_iter().collect();
     let mut out = format!(
-        "# What others wrote\n\nheapwise contains these packages, and the allocators that some of them contain:\n\n{list}"
+        "# What others wrote\n\n{} contains these packages, and what some of them contain:\n\n{list}",
+        package.name()
     );
     for (text, names) in texts {
         let names = names.into_iter().collect::<Vec<_>>().join(", ");

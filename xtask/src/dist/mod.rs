@@ -11,7 +11,7 @@ use crate::{cargo, install};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
-pub use check::check;
+pub use check::{check, check_fleet};
 
 /// What packs.
 const NEEDED: &[install::Needed] = &[("tar", "tar"), ("gzip", "gzip"), ("dpkg-deb", "dpkg"), ("zip", "zip")];
@@ -27,6 +27,24 @@ enum Build {
     Debug,
 }
 
+/// What is passed on together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Package {
+    /// `heapwise` and `cargo heapwise`.
+    Heapwise,
+    /// The engine for questions about many recordings, which is larger than all the rest.
+    Fleet,
+}
+
+impl Package {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Heapwise => "heapwise",
+            Self::Fleet => "heapwise-fleet",
+        }
+    }
+}
+
 /// Builds the programs in release mode and packs them into `target/dist`.
 ///
 /// # Errors
@@ -35,8 +53,11 @@ pub fn run(may_install: bool) -> Result<()> {
     install::programs(NEEDED, may_install)?;
     let folder = cargo::target()?.join("dist");
     cargo::run(&["build", "--release", "-p", "heapwise-cli", "-p", "cargo-heapwise"])?;
-    for archive in linux(&folder, Build::Release)? {
-        println!("{}", archive.display());
+    fleet_in_release()?;
+    for package in [Package::Heapwise, Package::Fleet] {
+        for archive in linux(&folder, package, Build::Release)? {
+            println!("{}", archive.display());
+        }
     }
     if install::target(WINDOWS, may_install) {
         cargo::run(&["build", "--release", "-p", "heapwise-cli", "--target", WINDOWS])?;
@@ -45,13 +66,25 @@ pub fn run(may_install: bool) -> Result<()> {
     Ok(())
 }
 
-/// The archives for Linux.
-fn linux(folder: &Path, build: Build) -> Result<[PathBuf; 2]> {
-    let programs = cargo::target()?.join(if build == Build::Release { "release" } else { "debug" });
-    let name = format!("heapwise-{}-x86_64-linux", version());
-    let tree = folder.join(&name);
-    stage::linux(&programs, &tree)?;
-    Ok([pack::tar(&tree)?, pack::deb(&tree, folder)?])
+/// Builds the engine, which takes up to half an hour, in the folder that its tests have.
+fn fleet_in_release() -> Result<()> {
+    let folder = cargo::target()?.join("fleet");
+    let folder = folder.to_str().context("the target folder has a name that is not text")?;
+    let manifest = ["--manifest-path", "fleet/Cargo.toml", "--target-dir", folder];
+    cargo::run(&[&["build", "--release", "--locked", "--bin", "heapwise-fleet"], &manifest[..]].concat())
+}
+
+/// The archives of a package for Linux.
+fn linux(folder: &Path, package: Package, build: Build) -> Result<[PathBuf; 2]> {
+    let target = cargo::target()?;
+    let built = match package {
+        Package::Heapwise => target,
+        Package::Fleet => target.join("fleet"),
+    };
+    let programs = built.join(if build == Build::Release { "release" } else { "debug" });
+    let tree = folder.join(format!("{}-{}-x86_64-linux", package.name(), version()));
+    stage::linux(package, &programs, &tree)?;
+    Ok([pack::tar(&tree)?, pack::deb(package, &tree, folder)?])
 }
 
 fn windows(folder: &Path) -> Result<PathBuf> {

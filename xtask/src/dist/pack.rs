@@ -1,6 +1,6 @@
 //! Packs a folder. All files belong to root, have the time of the commit, and are in the order of their names.
 
-use super::{fresh, version};
+use super::{Package, fresh, version};
 use crate::cargo;
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -21,21 +21,22 @@ pub(super) fn tar(tree: &Path) -> Result<PathBuf> {
 }
 
 /// A package of Debian: the folder as `/usr`.
-pub(super) fn deb(tree: &Path, folder: &Path) -> Result<PathBuf> {
-    let root = folder.join("deb");
+pub(super) fn deb(package: Package, tree: &Path, folder: &Path) -> Result<PathBuf> {
+    let name = package.name();
+    let root = folder.join(format!("deb-{name}"));
     fresh(&root)?;
     start(Command::new("cp").arg("-a").arg(tree).arg(root.join("usr")))?;
     let control = root.join("DEBIAN");
     fs::create_dir_all(&control)?;
-    let doc = root.join("usr/share/doc/heapwise");
+    let doc = root.join("usr/share/doc").join(name);
     fs::write(doc.join("copyright"), fs::read(cargo::root().join("LICENSE-MIT"))?)?;
-    fs::write(control.join("control"), about(kibibytes(&root.join("usr"))?))?;
+    fs::write(control.join("control"), about(package, kibibytes(&root.join("usr"))?))?;
     normal_modes(&root)?;
-    let package = folder.join(format!("heapwise_{}_amd64.deb", version()));
+    let file = folder.join(format!("{name}_{}_amd64.deb", version()));
     let mut build = Command::new("dpkg-deb");
-    build.args(["--root-owner-group", "-Zgzip", "--build"]).arg(&root).arg(&package);
+    build.args(["--root-owner-group", "-Zgzip", "--build"]).arg(&root).arg(&file);
     start(build.env("SOURCE_DATE_EPOCH", time()))?;
-    Ok(package)
+    Ok(file)
 }
 
 /// An archive for Windows.
@@ -49,13 +50,24 @@ pub(super) fn zip(tree: &Path) -> Result<PathBuf> {
 }
 
 /// What dpkg wants to know.
-fn about(kibibytes: u64) -> String {
+fn about(package: Package, kibibytes: u64) -> String {
+    let (name, version) = (package.name(), version());
+    let (depends, description) = match package {
+        Package::Heapwise => (
+            String::new(),
+            "heap performance tool for native programs\n Records every allocation of a program with its stack, says \
+             why it is slow or big,\n replays it under other allocators, and guards it in tests.",
+        ),
+        Package::Fleet => (
+            format!(", heapwise (= {version})"),
+            "questions about many recordings of heapwise\n Keeps tables of recordings of many hosts, and answers \
+             questions in SQL\n and in a browser: heapwise query, heapwise fleet.",
+        ),
+    };
     format!(
-        "Package: heapwise\nVersion: {}\nArchitecture: amd64\nMaintainer: the heapwise developers <heapwise@localhost>\n\
-         Installed-Size: {kibibytes}\nDepends: libc6 (>= 2.34), libgcc-s1\nSection: devel\nPriority: optional\n\
-         Description: heap performance tool for native programs\n Records every allocation of a program with its stack, says \
-         why it is slow or big,\n replays it under other allocators, and guards it in tests.\n",
-        version()
+        "Package: {name}\nVersion: {version}\nArchitecture: amd64\nMaintainer: the heapwise developers <heapwise@localhost>\n\
+         Installed-Size: {kibibytes}\nDepends: libc6 (>= 2.34), libgcc-s1{depends}\nSection: devel\nPriority: optional\n\
+         Description: {description}\n"
     )
 }
 

@@ -1,6 +1,6 @@
 //! The files of an archive, at the places where a system looks for them below a prefix such as `/usr`.
 
-use super::{fresh, licences};
+use super::{Package, fresh, licences};
 use crate::cargo;
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsStr;
@@ -19,41 +19,62 @@ const SHELLS: [(&str, &str, &str, &str); 3] = [
 /// What is read by people.
 const DOCUMENTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
-/// The programs for Linux with manual pages, completions and licences.
-pub(super) fn linux(programs: &Path, tree: &Path) -> Result<()> {
+/// A package for Linux, with licences. Manual pages and completions are those of `heapwise`, which knows the words of the others that it
+/// starts.
+pub(super) fn linux(package: Package, programs: &Path, tree: &Path) -> Result<()> {
     fresh(tree)?;
+    match package {
+        Package::Heapwise => {
+            for name in PROGRAMS {
+                let program = program(programs, name, tree)?;
+                described(name, &program, tree)?;
+            }
+        }
+        Package::Fleet => drop(program(programs, package.name(), tree)?),
+    }
+    documents(package, &tree.join("share/doc").join(package.name()))
+}
+
+/// Copies a program.
+fn program(programs: &Path, name: &str, tree: &Path) -> Result<PathBuf> {
+    let program = copy(&programs.join(name), &tree.join("bin").join(name))?;
+    // Names and lines of heapwise itself are of no use to those who have the archive.
+    let _ = Command::new("strip").arg("--strip-debug").arg(&program).status();
+    Ok(program)
+}
+
+/// Manual pages and completions, as the program makes them itself.
+fn described(name: &str, program: &Path, tree: &Path) -> Result<()> {
     let man = tree.join("share/man/man1");
     fs::create_dir_all(&man)?;
-    for name in PROGRAMS {
-        let program = copy(&programs.join(name), &tree.join("bin").join(name))?;
-        // Names and lines of heapwise itself are of no use to those who have the archive.
-        let _ = Command::new("strip").arg("--strip-debug").arg(&program).status();
-        ask(&program, [OsStr::new("man"), man.as_os_str()])?;
-        for (shell, folder, before, behind) in SHELLS {
-            let script = ask(&program, ["completions".as_ref(), OsStr::new(shell)])?;
-            write(&tree.join(folder).join(format!("{before}{name}{behind}")), &script)?;
-        }
+    ask(program, [OsStr::new("man"), man.as_os_str()])?;
+    for (shell, folder, before, behind) in SHELLS {
+        let script = ask(program, ["completions".as_ref(), OsStr::new(shell)])?;
+        write(&tree.join(folder).join(format!("{before}{name}{behind}")), &script)?;
     }
     for page in fs::read_dir(&man)? {
         let page = page?.path();
+        if page.extension().is_some_and(|extension| extension == "gz") {
+            continue;
+        }
         let packed = Command::new("gzip").args(["-9", "-n", "-f"]).arg(&page).status();
         ensure!(packed.context("cannot run gzip")?.success(), "cannot compress {}", page.display());
     }
-    documents(&tree.join("share/doc/heapwise"))
+    Ok(())
 }
 
 /// The program for Windows, with licences.
 pub(super) fn windows(program: &Path, tree: &Path) -> Result<()> {
     fresh(tree)?;
     copy(program, &tree.join("heapwise.exe"))?;
-    documents(tree)
+    documents(Package::Heapwise, tree)
 }
 
-fn documents(folder: &Path) -> Result<()> {
+fn documents(package: Package, folder: &Path) -> Result<()> {
     for name in DOCUMENTS {
         copy(&cargo::root().join(name), &folder.join(name))?;
     }
-    write(&folder.join("THIRD-PARTY.md"), licences::notices()?.as_bytes())
+    write(&folder.join("THIRD-PARTY.md"), licences::notices(package)?.as_bytes())
 }
 
 /// What a program of ours prints.
