@@ -11,6 +11,7 @@ use heapwise_report::escape::terminal;
 use heapwise_report::{Style, browser};
 use heapwise_symbols::entry_points;
 use heapwise_trace::file::{Writer, records::CLibrary, tables::Symbols};
+use heapwise_trace::sampling;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
@@ -86,6 +87,7 @@ pub(crate) fn request(args: &RecordingArgs, command: Vec<OsString>) -> Request {
             max_bytes: args.max_size.map(|size| size.as_u64()),
         },
         verify_every: args.verify,
+        sample_bytes: args.sample.map_or(0, |bytes| sampling::distance(bytes.as_u64())),
         through_preload: false,
         records_itself: false,
         blind_spots: Vec::new(),

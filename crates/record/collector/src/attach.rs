@@ -69,6 +69,7 @@ pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded
         plans_hooks: true,
         // Threads ask by their own ids.
         traces: request.follow && !prepared.has_other_ids,
+        sample_bytes: request.sample_bytes,
     };
     let preload = PreloadLibrary::new(request.preload).inspect_err(|_| output::remove(&path))?;
     let mut session = Session::of(memory, settings).inspect_err(|_| output::remove(&path))?;

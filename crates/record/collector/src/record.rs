@@ -47,6 +47,9 @@ pub struct Request {
     pub limits: Limits,
     /// Compare every n-th stack with a full unwind; 0 for never.
     pub verify_every: u32,
+    /// At most so many bytes lie between two recorded blocks, as [`distance`](heapwise_trace::sampling::distance) has it; 0 if all are
+    /// recorded. Resident pages are not looked at then: which blocks are in them is not known.
+    pub sample_bytes: u64,
     /// Programs that have wrapped their allocator leave the recording to the preload library.
     pub through_preload: bool,
     /// Whether the program has wrapped its allocator, and records itself.
@@ -133,6 +136,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         paused: request.limits.delay.is_some(),
         plans_hooks: true,
         traces: request.follow,
+        sample_bytes: request.sample_bytes,
     };
     let session = Session::new(settings)?;
     let preload = PreloadLibrary::new(request.preload)?;
@@ -379,7 +383,7 @@ pub(crate) fn meta(request: &Request, interception: Interception) -> Meta {
         duration_limit_ns: nanos(request.limits.duration),
         size_limit_bytes: request.limits.max_bytes.unwrap_or(0),
         follow: request.follow,
-        sample_bytes: 0,
+        sample_bytes: request.sample_bytes,
     }
 }
 

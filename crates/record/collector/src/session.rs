@@ -32,6 +32,8 @@ pub struct Settings {
     pub plans_hooks: bool,
     /// Threads are traced that ask for it.
     pub traces: bool,
+    /// At most so many bytes lie between two recorded blocks: a power of two; 0 or 1 if all are recorded.
+    pub sample_bytes: u64,
 }
 
 /// The shared memory of a recording.
@@ -100,6 +102,11 @@ impl Session {
     /// Where recorded programs find it.
     pub fn path(&self) -> String {
         format!("/proc/{}/fd/{}", sys::id_in_proc(), self.file.as_raw_fd())
+    }
+
+    /// Whether only a sample of the blocks is recorded.
+    pub(crate) fn is_sampling(&self) -> bool {
+        self.settings.sample_bytes > 1
     }
 
     /// The header. Recorded programs write to it.
@@ -228,6 +235,7 @@ impl Session {
             (&h.verify_every, self.settings.verify_every),
             (&h.plans_hooks, u32::from(self.settings.plans_hooks)),
             (&h.traces, u32::from(self.settings.traces)),
+            (&h.sample_log2, self.settings.sample_bytes.max(1).ilog2()),
         ];
         for (word, value) in constants {
             right &= put_right(word, value);

@@ -7,9 +7,11 @@
 use crate::arch::entry::Entry;
 use crate::arch::tls::{self, Words};
 use crate::inside::sizes;
+use crate::process::PROCESS;
 use crate::stopwatch::Stopwatch;
 use crate::turn::{Recording, begin, begin_alone, begin_aside, enter_real};
 use crate::{bootstrap, guard, large, nested, real};
+use core::sync::atomic::Ordering;
 use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Event};
 
 /// Describes a block that was handed out by the allocator whose functions are found by their names, or the refusal.
@@ -35,8 +37,26 @@ pub(crate) fn handed_out_by(
     function: AllocFunction,
     entry: &Entry,
 ) {
+    // SAFETY: this thread's own word, read as a whole; no reference to it lives.
+    if unsafe { (*words).guard } == 0 && !block.is_null() && passes_over(words, size) {
+        return;
+    }
     let Some(turn) = begin(words, entry) else { return forget_time(words) };
     describe_block(turn, allocator, words, block, (size, align), function, entry);
+}
+
+/// Whether a request is none of the sample, where there is one. Nothing is at work on the thread.
+#[inline(always)]
+pub(crate) fn passes_over(words: Words, size: usize) -> bool {
+    let log2 = PROCESS.sample_log2.load(Ordering::Relaxed);
+    // SAFETY: this thread's own words; no other reference to them lives.
+    log2 != 0 && unsafe { (*words).countdown.passes_over(log2, size as u64) }
+}
+
+/// Whether a block that is given up is none of the sample, where there is one. Nothing is at work on the thread.
+#[inline(always)]
+pub(crate) fn is_unknown(block: *mut u8) -> bool {
+    PROCESS.is_sampling() && !PROCESS.sampled().may_have(block as usize)
 }
 
 /// Calls a function of an allocator inside that hands out a block, and describes that. Size and alignment are those that were requested.
@@ -55,6 +75,11 @@ pub(crate) fn hand_out_inside(
     unsafe { (*words).guard = entry.stack_pointer | guard::REAL };
     let block = call();
     watch.stop(words);
+    if block != 0 && passes_over(words, sizes.0) {
+        // SAFETY: as above.
+        unsafe { (*words).guard = 0 };
+        return block;
+    }
     // PERF: the guard goes from the allocator's to the recorder's.
     match begin_alone(words, entry) {
         Some(turn) => describe_block(turn, allocator, words, block as *mut u8, sizes, function, entry),
@@ -73,6 +98,13 @@ fn describe_block(
     function: AllocFunction,
     entry: &Entry,
 ) {
+    // A refusal is always recorded.
+    if turn.is_sampling() && !block.is_null() && !turn.selects(block as usize, size) {
+        if turn.is_nested() {
+            nested::note_block(entry.stack_pointer, block as usize, size);
+        }
+        return;
+    }
     let clock = turn.clock();
     if !turn.at(clock) {
         return forget_time(words);
@@ -99,7 +131,17 @@ fn describe_block(
 /// Describes a block that is about to be freed.
 #[inline(always)]
 pub(crate) fn freed(words: Words, block: *mut u8, entry: &Entry) {
+    // SAFETY: this thread's own word, read as a whole; no reference to it lives.
+    if unsafe { (*words).guard } == 0 && is_unknown(block) {
+        return;
+    }
     let Some(mut turn) = begin(words, entry) else { return };
+    if turn.is_sampling() && !turn.was_recorded(block as usize) {
+        if turn.is_nested() {
+            nested::note_release(block as usize);
+        }
+        return;
+    }
     let clock = turn.clock();
     if !turn.at(clock) {
         return;
@@ -119,15 +161,20 @@ pub(crate) fn free_inside(
     entry: &Entry,
     call: impl FnOnce() -> usize,
 ) -> usize {
+    if is_unknown(block) {
+        return in_inside(words, entry, call);
+    }
     let Some(mut turn) = begin_alone(words, entry) else {
         let result = in_inside(words, entry, call);
         forget_time(words);
         return result;
     };
-    let clock = turn.clock();
-    if turn.at(clock) {
-        let touched = large::freed(block as usize, &mut turn.thread.large_budget);
-        turn.push(Event::Free { address: BlockAddress(block as u64), touched });
+    if !turn.is_sampling() || turn.was_recorded(block as usize) {
+        let clock = turn.clock();
+        if turn.at(clock) {
+            let touched = large::freed(block as usize, &mut turn.thread.large_budget);
+            turn.push(Event::Free { address: BlockAddress(block as u64), touched });
+        }
     }
     // PERF: the guard goes from the recorder's to the allocator's.
     turn.leave_to_inside(entry);
@@ -213,6 +260,28 @@ fn guarded<T>(words: Words, watch: Stopwatch, entry: &Entry, call: impl FnOnce()
     result
 }
 
+/// What has to be known of a block before it is resized: what it has touched, and when it was given up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Resizing {
+    /// Whether events are recorded here.
+    is_seen: bool,
+    /// Of a sample: whether the block is one of it.
+    was_recorded: bool,
+    clock: u64,
+    touched: Option<u32>,
+}
+
+/// Before a block is resized.
+#[inline(always)]
+pub(crate) fn resizing(words: Words, block: *mut u8, entry: &Entry) -> Resizing {
+    let Some(turn) = begin(words, entry) else { return Resizing::default() };
+    let was_recorded = !turn.is_sampling() || turn.was_recorded(block as usize);
+    let touched =
+        if was_recorded { large::freed(block as usize, &mut turn.thread.large_budget) } else { None };
+    let clock = turn.clock().max(turn.thread.clock);
+    Resizing { is_seen: true, was_recorded, clock, touched }
+}
+
 /// Describes a block that has another size now, at the same address or at another one.
 #[inline(always)]
 pub(crate) fn resized(
@@ -220,15 +289,20 @@ pub(crate) fn resized(
     words: Words,
     (old, new): (*mut u8, *mut u8),
     size: usize,
-    before: u64,
-    touched: Option<u32>,
+    before: Resizing,
     entry: &Entry,
 ) {
-    let Some(mut turn) = begin(words, entry) else { return forget_time(words) };
-    if !turn.at(before.max(turn.thread.clock)) {
+    if !before.is_seen {
         return forget_time(words);
     }
-    let (old, size) = (BlockAddress(old as u64), size as u64);
+    let Some(mut turn) = begin(words, entry) else { return forget_time(words) };
+    if turn.is_sampling() {
+        return resized_in_sample(turn, allocator, (old, new), size, before, entry);
+    }
+    if !turn.at(before.clock.max(turn.thread.clock)) {
+        return forget_time(words);
+    }
+    let (old, size, touched) = (BlockAddress(old as u64), size as u64, before.touched);
     let stack = turn.stack(entry);
     if new.is_null() {
         // glibc frees a block that is resized to nothing; any other null is a refusal that leaves it alone.
@@ -251,6 +325,66 @@ pub(crate) fn resized(
     turn.at(after);
     turn.push(Event::ReallocEnd { new, size, stack, allocator });
     turn.tell_time();
+}
+
+/// Describes a block that has another size where it is. `clock` is a reading from before.
+#[inline(always)]
+pub(crate) fn resized_in_place(
+    allocator: AllocatorNumber,
+    words: Words,
+    block: *mut u8,
+    size: usize,
+    clock: u64,
+    entry: &Entry,
+) {
+    // It was the caller's all the time, so this may come afterwards.
+    let was_recorded = begin_aside(words, entry)
+        .is_some_and(|turn| !turn.is_sampling() || turn.was_recorded(block as usize));
+    let before = Resizing { is_seen: true, was_recorded, clock, touched: None };
+    resized(allocator, words, (block, block), size, before, entry);
+}
+
+/// The same as [`resized`] of a sample: whether the block is recorded at its new size is decided anew, so either half may be missing.
+#[inline(never)]
+fn resized_in_sample(
+    mut turn: Recording,
+    allocator: AllocatorNumber,
+    (old, new): (*mut u8, *mut u8),
+    size: usize,
+    before: Resizing,
+    entry: &Entry,
+) {
+    let Resizing { was_recorded, touched, .. } = before;
+    let given_up = before.clock.max(turn.thread.clock);
+    let address = BlockAddress(old as u64);
+    if new.is_null() && size != 0 {
+        // It is left alone.
+        if was_recorded {
+            turn.notes(old as usize);
+        }
+        if turn.at(given_up) {
+            let stack = turn.stack(entry);
+            turn.push(Event::Failed { size: size as u64, function: AllocFunction::Realloc, stack });
+        }
+        return;
+    }
+    let is_recorded = !new.is_null() && turn.selects(new as usize, size);
+    if !was_recorded && !is_recorded || !turn.at(given_up) {
+        return;
+    }
+    if was_recorded {
+        turn.push(match new.is_null() {
+            true => Event::Free { address, touched },
+            false => Event::ReallocBegin { old: address, touched },
+        });
+    }
+    if is_recorded {
+        let after = turn.clock();
+        turn.at(after);
+        let stack = turn.stack(entry);
+        large::allocated(new as usize, size);
+        turn.push(Event::ReallocEnd { new: BlockAddress(new as u64), size: size as u64, stack, allocator });
+    }
 }
 
 /// An `operator new`: described here, unless it has ended in a call that was.
@@ -302,6 +436,9 @@ fn describe_delete_afterwards(entry: &Entry, block: *mut u8, real: impl FnOnce()
         return forget_time(words);
     }
     let Some(mut turn) = begin(words, entry) else { return forget_time(words) };
+    if turn.is_sampling() && !turn.was_recorded(block as usize) {
+        return;
+    }
     let clock = before.map_or(turn.thread.clock, |(clock, _)| clock.max(turn.thread.clock));
     if !turn.at(clock) {
         return forget_time(words);

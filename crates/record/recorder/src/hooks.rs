@@ -3,10 +3,10 @@
 
 use crate::arch::entry::Entry;
 use crate::arch::tls;
-use crate::describe::{forget_time, freed, handed_out, in_real, resized, tell_time};
+use crate::describe::{self, freed, handed_out, in_real, resized, resizing, tell_time};
+use crate::process::PROCESS;
 use crate::real::real_or;
-use crate::turn::begin;
-use crate::{bootstrap, large, real, sys};
+use crate::{bootstrap, real, sys};
 use core::ffi::c_int;
 use heapwise_trace::event::{AllocFunction, AllocatorNumber};
 
@@ -16,11 +16,54 @@ macro_rules! entry {
     };
 }
 
+/// Whether a request is none of the sample, where there is one, and nothing has to be known of the call: then it is handed to the
+/// allocator and nothing else.
+#[inline(always)]
+fn passed_over(size: usize) -> bool {
+    is_alone_in_sample() && describe::passes_over(tls::words(), size)
+}
+
+/// The same for a block that is given up.
+#[inline(always)]
+fn is_unknown(block: *mut u8) -> bool {
+    is_alone_in_sample() && describe::is_unknown(block)
+}
+
+/// Whether there is a sample, nothing is at work on this thread, and an allocator that calls no function of ours.
+#[inline(always)]
+fn is_alone_in_sample() -> bool {
+    // SAFETY: this thread's own word, read as a whole; no reference to it lives.
+    PROCESS.is_sampling() && !real::may_reenter() && unsafe { (*tls::words()).guard } == 0
+}
+
 /// `malloc`.
 ///
 /// # Safety
 /// As the C function; `sp` and `fp` are the caller's, as the entry point found them. So for all the following.
 pub unsafe extern "C" fn malloc(size: usize, sp: usize, fp: usize) -> *mut u8 {
+    match passed_over(size) {
+        // SAFETY: the caller's call.
+        true => unsafe { malloc_passed_over(size, sp, fp) },
+        // SAFETY: handed on.
+        false => unsafe { malloc_seen(size, sp, fp) },
+    }
+}
+
+/// PERF: without what a description needs, this has no frame to speak of.
+#[inline(never)]
+unsafe extern "C" fn malloc_passed_over(size: usize, sp: usize, fp: usize) -> *mut u8 {
+    let real = real_or!(malloc, bootstrap::allocate(size, 16));
+    // SAFETY: the caller's call.
+    let block = unsafe { real(size) };
+    if block.is_null() {
+        // A refusal is always recorded.
+        handed_out(tls::words(), block, size, 0, AllocFunction::Malloc, &entry!(sp, fp));
+    }
+    block
+}
+
+#[inline(never)]
+unsafe extern "C" fn malloc_seen(size: usize, sp: usize, fp: usize) -> *mut u8 {
     let real = real_or!(malloc, bootstrap::allocate(size, 16));
     let words = tls::words();
     // SAFETY: the caller's call.
@@ -48,6 +91,19 @@ pub unsafe extern "C" fn calloc(count: usize, size: usize, sp: usize, fp: usize)
 /// # Safety
 /// See [`malloc`].
 pub unsafe extern "C" fn free(block: *mut u8, sp: usize, fp: usize) {
+    if is_unknown(block)
+        && !bootstrap::owns(block)
+        && let Some(real) = real::free()
+    {
+        // SAFETY: the caller's call.
+        return unsafe { real(block) };
+    }
+    // SAFETY: handed on.
+    unsafe { free_seen(block, sp, fp) }
+}
+
+#[inline(never)]
+unsafe extern "C" fn free_seen(block: *mut u8, sp: usize, fp: usize) {
     if block.is_null() || bootstrap::owns(block) {
         return;
     }
@@ -105,19 +161,10 @@ pub unsafe extern "C" fn realloc(block: *mut u8, size: usize, sp: usize, fp: usi
         handed_out(words, new, size, 0, AllocFunction::Realloc, &entry);
         return new;
     }
-    // What the old block touched, and when it was given up, has to be known before the real function has it.
-    let before = begin(words, &entry).map(|turn| {
-        let touched = large::freed(block as usize, &mut turn.thread.large_budget);
-        (turn.clock().max(turn.thread.clock), touched)
-    });
+    let before = resizing(words, block, &entry);
     // SAFETY: the caller's call.
     let new = in_real(words, &entry!(sp, fp), || unsafe { real(block, size) });
-    match before {
-        Some((clock, touched)) => {
-            resized(AllocatorNumber::BY_NAME, words, (block, new), size, clock, touched, &entry)
-        }
-        None => forget_time(words),
-    }
+    resized(AllocatorNumber::BY_NAME, words, (block, new), size, before, &entry);
     new
 }
 

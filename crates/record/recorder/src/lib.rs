@@ -45,6 +45,7 @@ pub mod process;
 pub mod real;
 pub mod region;
 pub mod ring;
+pub mod sampled;
 pub mod sandbox;
 pub mod session;
 pub mod silence;

@@ -9,6 +9,7 @@ use crate::lock::Held;
 use crate::mark_names::MarkNames;
 use crate::region::Region;
 use crate::ring::{Patience, Waiting};
+use crate::sampled::Sampled;
 use crate::session::{self, Refusal, SessionPath};
 use crate::silence::Silence;
 use crate::trie::Trie;
@@ -25,6 +26,7 @@ use heapwise_trace::live::layout::{
     SessionHeader,
 };
 use heapwise_trace::live::node::ADDRESS_MASK;
+use heapwise_trace::sampling::countdown::MOST_LOG2;
 
 /// Everything that a forked child must not inherit. All zeroes is a valid, unattached state.
 #[derive(Debug)]
@@ -42,6 +44,8 @@ pub struct ProcessState {
     pub threaded: AtomicU32,
     /// Captures since the last comparison with a full unwind.
     pub verify_countdown: AtomicU32,
+    /// At most 2 to the power of this bytes lie between two recorded blocks; 0 if all are recorded.
+    pub sample_log2: AtomicU32,
     /// The memory of the session that is this process's.
     pub region: Region,
     /// Where the rings are mapped here, in the order of the header's list.
@@ -96,6 +100,8 @@ struct Inherited {
     has_other_ids: AtomicU32,
     /// Counts attachments along the line of forks, so that a thread's state shows whether it is its parent's.
     attachments: AtomicU32,
+    /// The blocks that are recorded, of a sample.
+    sampled: Sampled,
 }
 
 // SAFETY: `path` is written once, under the region's lock, before `path_known` is set with release ordering, and only
@@ -144,6 +150,7 @@ impl Process {
             id: AtomicU32::new(0),
             threaded: AtomicU32::new(0),
             verify_countdown: AtomicU32::new(0),
+            sample_log2: AtomicU32::new(0),
             region: Region::new(),
             rings: [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX_RINGS],
             trie: Trie::new(),
@@ -160,6 +167,7 @@ impl Process {
             is_given: AtomicU32::new(0),
             has_other_ids: AtomicU32::new(0),
             attachments: AtomicU32::new(0),
+            sampled: Sampled::new(),
         };
         Self { state, inherited }
     }
@@ -230,6 +238,18 @@ impl Process {
     /// A number that differs between a process and its forked children.
     pub fn stamp(&self) -> u32 {
         self.inherited.attachments.load(Ordering::Relaxed)
+    }
+
+    /// Whether only a sample of the blocks is recorded.
+    #[inline(always)]
+    pub fn is_sampling(&self) -> bool {
+        self.sample_log2.load(Ordering::Relaxed) != 0
+    }
+
+    /// The blocks that are recorded, where only a sample is.
+    #[inline(always)]
+    pub fn sampled(&self) -> &Sampled {
+        &self.inherited.sampled
     }
 
     /// Counts an event that had no ring to be counted in.
@@ -353,6 +373,11 @@ impl Process {
         let (header, offset) = self.region.make_header(held)?;
         self.describe(held, header, pid, session);
         self.trie.begin(&self.region, held)?;
+        let sample_log2 = session.sample_log2.load(Ordering::Relaxed).min(MOST_LOG2);
+        if sample_log2 != 0 {
+            self.inherited.sampled.begin(1 << sample_log2)?;
+        }
+        self.sample_log2.store(sample_log2, Ordering::Relaxed);
         publish(session, header, offset);
         self.inherited.header_offset.store(offset, Ordering::Relaxed);
         self.inherited.attachments.fetch_add(1, Ordering::Relaxed);
@@ -425,7 +450,10 @@ const WAIT_STEP_NS: u64 = 5_000_000;
 
 impl Waiting for Process {
     fn looked_up(&self, head: u64) {
-        stopwatch::choose(head);
+        // Of a sample, the time in the allocator is not known.
+        if !self.is_sampling() {
+            stopwatch::choose(head);
+        }
         // The clock orders threads only as finely as it moves, so busy threads move it.
         if self.threaded.load(Ordering::Relaxed) != 0
             && let Some(session) = self.session()

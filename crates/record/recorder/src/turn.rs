@@ -11,7 +11,7 @@ use crate::guard::{self, Turn};
 use crate::process::{PROCESS, Process};
 use crate::thread::{self, ThreadState};
 use crate::unwind::memory::Stacks;
-use crate::{large, nested, real, sys};
+use crate::{confined, large, nested, real, sys};
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use heapwise_trace::event::{Epoch, Event, StackId};
 use heapwise_trace::live::layout::{CLOCK_EPOCH_MASK, CLOCK_PAUSED, CLOCK_STOPPED};
@@ -236,8 +236,12 @@ fn attach(process: &'static Process, words: Words, is_event: bool) -> bool {
     // SAFETY: as above, and signals are held back.
     match ThreadState::attach(unsafe { (*words).state }, process) {
         Some(state) => {
+            let seed = seed(process);
             // SAFETY: as above.
-            unsafe { (*words).state = state };
+            unsafe {
+                (*words).state = state;
+                (*words).countdown.begin(seed);
+            }
             true
         }
         None => {
@@ -247,6 +251,16 @@ fn attach(process: &'static Process, words: Words, is_event: bool) -> bool {
             false
         }
     }
+}
+
+/// Something that is never the same in two threads, whether of one process or of a child that begins as a copy.
+fn seed(process: &Process) -> u64 {
+    let now = confined::ticks().unwrap_or(0);
+    let parts =
+        [now, tls::thread_pointer() as u64, u64::from(process.thread_id()), u64::from(process.stamp())];
+    parts
+        .into_iter()
+        .fold(0, |seed: u64, part| (seed ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29))
 }
 
 impl Recording {
@@ -266,6 +280,39 @@ impl Recording {
     #[inline(always)]
     pub(crate) fn leave_to_inside(mut self, entry: &Entry) {
         self.before = entry.stack_pointer | guard::REAL;
+    }
+
+    /// Whether only a sample of the blocks is recorded.
+    #[inline(always)]
+    pub(crate) fn is_sampling(&self) -> bool {
+        self.process.is_sampling()
+    }
+
+    /// Whether a block is recorded that was handed out. One for which there is no room is counted as lost.
+    #[inline(always)]
+    pub(crate) fn selects(&mut self, block: usize, size: usize) -> bool {
+        let log2 = self.process.sample_log2.load(Ordering::Relaxed);
+        // SAFETY: this thread's own words; no other reference to them lives. What a signal handler counts down in between is lost or
+        // counted twice.
+        let countdown = unsafe { &mut (*self.words).countdown };
+        countdown.selects(log2, size as u64) && self.notes(block)
+    }
+
+    /// Notes a block as one of the sample, if there is room.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn notes(&self, block: usize) -> bool {
+        let is_noted = self.process.sampled().insert(block);
+        if !is_noted {
+            self.process.count_lost();
+        }
+        is_noted
+    }
+
+    /// Whether a block was recorded that is given up. It is forgotten then.
+    #[inline(always)]
+    pub(crate) fn was_recorded(&self, block: usize) -> bool {
+        self.process.sampled().remove(block)
     }
 
     /// Notes a clock reading in the ring if it is news. Returns whether events are recorded at the moment.

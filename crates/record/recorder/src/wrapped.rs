@@ -8,13 +8,13 @@
 
 use crate::arch::entry::Entry;
 use crate::arch::{tls, weak};
+use crate::describe::Resizing;
 use crate::forward::Forward;
 use crate::process::PROCESS;
 use crate::session::SessionPath;
 use crate::stopwatch::Stopwatch;
 use crate::sys::maps::Code;
-use crate::turn::begin as begin_turn;
-use crate::{describe, large, lifecycle, marks, placement, real, sandbox, sys};
+use crate::{describe, lifecycle, marks, placement, real, sandbox, sys};
 use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use heapwise_trace::event::{AllocFunction, AllocatorNumber, MarkKind};
@@ -209,20 +209,10 @@ unsafe extern "C" fn describe_time(sp: usize, fp: usize) {
     describe::tell_time(tls::words(), &entry!(sp, fp));
 }
 
-/// What has to be known of a block before it is resized.
-#[derive(Clone, Copy, Debug, Default)]
-struct Resizing {
-    is_recorded: bool,
-    clock: u64,
-    touched: Option<u32>,
-}
-
 unsafe extern "C" fn describe_resizing(block: *mut u8, out: *mut Resizing, sp: usize, fp: usize) {
-    let Some(turn) = begin_turn(tls::words(), &entry!(sp, fp)) else { return };
-    let touched = large::freed(block as usize, &mut turn.thread.large_budget);
-    let clock = turn.clock().max(turn.thread.clock);
+    let before = describe::resizing(tls::words(), block, &entry!(sp, fp));
     // SAFETY: the caller's own variable.
-    unsafe { out.write(Resizing { is_recorded: true, clock, touched }) };
+    unsafe { out.write(before) };
 }
 
 unsafe extern "C" fn describe_reallocation(
@@ -234,20 +224,8 @@ unsafe extern "C" fn describe_reallocation(
     fp: usize,
 ) {
     // SAFETY: the caller's own variable.
-    let (begun, words) = (unsafe { begun.read() }, tls::words());
-    if begun.is_recorded {
-        describe::resized(
-            AllocatorNumber::BY_NAME,
-            words,
-            (old, new),
-            size,
-            begun.clock,
-            begun.touched,
-            &entry!(sp, fp),
-        );
-    } else {
-        describe::forget_time(words);
-    }
+    let (before, words) = (unsafe { begun.read() }, tls::words());
+    describe::resized(AllocatorNumber::BY_NAME, words, (old, new), size, before, &entry!(sp, fp));
 }
 
 /// Functions that add where they were called from to their arguments.

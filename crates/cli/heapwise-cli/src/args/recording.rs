@@ -27,6 +27,17 @@ pub(crate) struct RecordingArgs {
     /// Stop recording when the file has this size, such as 100MiB; the program goes on.
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_size: Option<ByteSize>,
+    /// Record a sample of the blocks, with at most so many bytes between two of them; all numbers are estimates then. Without a size it
+    /// is 512KiB, which costs a service hardly anything.
+    #[arg(
+        long,
+        value_name = "BYTES",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "512KiB",
+        conflicts_with = "snapshot_every"
+    )]
+    pub(crate) sample: Option<ByteSize>,
     /// Account for all resident memory this often, such as 10s; SIGUSR2 to heapwise does it once.
     #[arg(long, value_name = "TIME", value_parser = super::time)]
     pub(crate) snapshot_every: Option<Duration>,

@@ -81,6 +81,9 @@ impl Collector<'_> {
     }
 
     pub(super) fn snapshot(&mut self, index: usize, reason: Reason) {
+        if self.session.is_sampling() {
+            return;
+        }
         // A thread's ring comes with memory that is not the program's.
         let (processes, mut common, _) = self.parts();
         processes[index].find_rings(&mut common);

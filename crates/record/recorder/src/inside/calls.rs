@@ -10,7 +10,7 @@ use crate::arch::entry::Entry;
 use crate::arch::jump::Way;
 use crate::arch::tls::{self, Words, waiting};
 use crate::describe::{
-    forget_time, free_inside, freed, hand_out_inside, handed_out_by, in_inside, resized, tell_time,
+    forget_time, free_inside, freed, hand_out_inside, handed_out_by, in_inside, resized_in_place, tell_time,
 };
 use crate::loadable;
 use crate::turn::begin;
@@ -333,8 +333,7 @@ unsafe extern "C" fn resize_in_place(
     let is_in_place = if may_move { result == block } else { result >= size };
     match clock {
         Some(clock) if is_in_place => {
-            let block = block as *mut u8;
-            resized(slot.allocator(), words, (block, block), size, clock, None, &entry);
+            resized_in_place(slot.allocator(), words, block as *mut u8, size, clock, &entry);
         }
         Some(_) if may_move => {
             let (new, function) = (result as *mut u8, AllocFunction::Realloc);

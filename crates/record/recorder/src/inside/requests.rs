@@ -2,9 +2,7 @@
 
 use crate::arch::entry::Entry;
 use crate::arch::tls::Words;
-use crate::describe::{forget_time, handed_out_by, in_inside, resized};
-use crate::large;
-use crate::turn::begin;
+use crate::describe::{handed_out_by, in_inside, resized, resizing};
 use heapwise_trace::event::{AllocFunction, AllocatorNumber};
 use heapwise_trace::live::hooks::HookKind;
 
@@ -99,19 +97,9 @@ pub(super) fn describe_resize(
         handed_out_by(allocator, words, new as *mut u8, (size, 0), AllocFunction::Realloc, entry);
         return new;
     }
-    // What the old block touched, and when it was given up, has to be known before the function has it.
-    let before = begin(words, entry).map(|turn| {
-        let touched = large::freed(block, &mut turn.thread.large_budget);
-        (turn.clock().max(turn.thread.clock), touched)
-    });
+    let before = resizing(words, block as *mut u8, entry);
     let new = in_inside(words, entry, real);
-    match before {
-        Some((clock, touched)) => {
-            let blocks = (block as *mut u8, new as *mut u8);
-            resized(allocator, words, blocks, size, clock, touched, entry);
-        }
-        None => forget_time(words),
-    }
+    resized(allocator, words, (block as *mut u8, new as *mut u8), size, before, entry);
     new
 }
 

@@ -59,8 +59,10 @@ pub struct SessionHeader {
     pub traces: AtomicU32,
     /// Counts the collector's rounds, for processes that cannot ask whether it is still there.
     pub rounds: AtomicU32,
+    /// At most 2 to the power of this bytes lie between two recorded blocks; 0 if all are recorded.
+    pub sample_log2: AtomicU32,
     /// Padding up to the next cache line.
-    pub reserved: [AtomicU32; 5],
+    pub reserved: [AtomicU32; 4],
     /// The epoch and the two flags `CLOCK_*`. Read at every event, so it has a separate cache line.
     pub clock: CacheLine<AtomicU64>,
     /// Offset of the first byte that no process has taken yet.

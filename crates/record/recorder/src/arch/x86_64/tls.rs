@@ -6,6 +6,7 @@
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicU32, Ordering};
+use heapwise_trace::sampling::countdown::Countdown;
 
 #[cfg(not(feature = "image"))]
 core::arch::global_asm!(
@@ -38,6 +39,8 @@ pub struct ThreadWords {
     pub strict: u32,
     /// Functions of the program that hooks have called without the guard, and that have not returned; see [`waiting`].
     pub waits: u32,
+    /// Decides which blocks are recorded, where only a sample is.
+    pub countdown: Countdown,
     /// See [`crate::nested`].
     pub nested: crate::nested::Nested,
 }
@@ -88,6 +91,7 @@ impl ThreadWords {
             ticks: 0,
             strict: 0,
             waits: 0,
+            countdown: Countdown::new(),
             nested: crate::nested::Nested::none(),
         }
     }

@@ -5,6 +5,9 @@
 //! say it. Each recorded block stands for at most as many bytes as there lie between two on average, and for more than half of
 //! them, whatever its size; a block that is as large is always recorded.
 
+pub mod countdown;
+pub mod noted;
+
 /// More than any recording needs; a damaged one may claim any number.
 const MOST_SAMPLE_BYTES: u64 = 1 << 30;
 

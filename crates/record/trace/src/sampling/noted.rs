@@ -1,0 +1,207 @@
+//! The recorded blocks that are live, so that whoever frees a block knows whether it is one of them.
+//!
+//! Nearly none is. So a *filter* is read first: a byte for each of 65,536 classes of addresses, which counts the recorded blocks of its
+//! class. Only where it is not zero the *places* are searched: each address has sixteen, in two cache lines. Nothing here waits: signal
+//! handlers may allocate, and a thread may end anywhere.
+
+use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+/// Classes of addresses.
+pub const CLASSES: usize = 1 << 16;
+/// Places of one cache line.
+const PLACES: usize = 8;
+/// So many bytes of live blocks have places in what [`lines`] says.
+const BYTES_THAT_FIT: u64 = 64 << 30;
+const FEWEST_LINES: u64 = 1 << 12;
+const MOST_LINES: u64 = 1 << 18;
+
+/// Addresses of blocks, 0 where there is none.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub struct Line([AtomicU64; PLACES]);
+
+/// How many lines are needed if at most so many bytes lie between recorded blocks: a power of two.
+pub const fn lines(sample_bytes: u64) -> usize {
+    let blocks = BYTES_THAT_FIT / if sample_bytes == 0 { 1 } else { sample_bytes };
+    let lines = (blocks / PLACES as u64).next_power_of_two();
+    let least = if lines < FEWEST_LINES { FEWEST_LINES } else { lines };
+    (if least < MOST_LINES { least } else { MOST_LINES }) as usize
+}
+
+/// Views the memory that has them; all zeroes is none.
+#[derive(Clone, Copy, Debug)]
+pub struct Noted<'m> {
+    filter: &'m [AtomicU8; CLASSES],
+    lines: &'m [Line],
+}
+
+/// The highest bits of a product with the golden ratio's multiplier are spread evenly.
+#[inline(always)]
+fn hash(address: u64) -> u64 {
+    address.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+#[inline(always)]
+fn class(address: u64) -> usize {
+    (hash(address) >> 48) as usize
+}
+
+/// Whether an address may be that of a recorded block.
+#[inline(always)]
+pub fn may_have(filter: &[AtomicU8; CLASSES], address: u64) -> bool {
+    filter[class(address)].load(Ordering::Relaxed) != 0
+}
+
+impl<'m> Noted<'m> {
+    /// `lines` has a power of two of them; `None` for anything else.
+    pub fn new(filter: &'m [AtomicU8; CLASSES], lines: &'m [Line]) -> Option<Self> {
+        lines.len().is_power_of_two().then_some(Self { filter, lines })
+    }
+
+    /// Notes a block; `false` if there is no place for it. No other thread knows its address yet.
+    pub fn insert(&self, address: u64) -> bool {
+        if self.places(address).any(|place| place.load(Ordering::Relaxed) == address) {
+            // Its free was not seen.
+            return true;
+        }
+        let is_taken = |place: &AtomicU64| {
+            place.compare_exchange(0, address, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        };
+        // Before the address is there: whoever gets the block, from this thread, finds both.
+        self.count(address, |n| n.checked_add(1));
+        let found = self.places(address).any(is_taken);
+        if !found {
+            self.count(address, fewer);
+        }
+        found
+    }
+
+    /// Forgets a block that is freed; `false` if it was none.
+    pub fn remove(&self, address: u64) -> bool {
+        let is_it = |place: &AtomicU64| {
+            place.load(Ordering::Relaxed) == address
+                && place.compare_exchange(address, 0, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        };
+        let found = self.places(address).any(is_it);
+        if found {
+            self.count(address, fewer);
+        }
+        found
+    }
+
+    fn places(&self, address: u64) -> impl Iterator<Item = &'m AtomicU64> + use<'m> {
+        let mask = self.lines.len() - 1;
+        let (lines, hash) = (self.lines, hash(address));
+        // The second one is independent of the first, or lines that are full would be so in pairs.
+        let second = (hash ^ (hash >> 32)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let of = move |number: u64| &lines[(number >> 30) as usize & mask].0;
+        of(hash).iter().chain(of(second))
+    }
+
+    fn count(&self, address: u64, change: fn(u8) -> Option<u8>) {
+        let _ = self.filter[class(address)].fetch_update(Ordering::Relaxed, Ordering::Relaxed, change);
+    }
+}
+
+/// A byte that has once been at its highest stays there, since it does not know any more how many there are.
+fn fewer(n: u8) -> Option<u8> {
+    if n == 0 || n == u8::MAX { None } else { Some(n - 1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    struct Memory {
+        filter: Box<[AtomicU8; CLASSES]>,
+        lines: Vec<Line>,
+    }
+
+    impl Memory {
+        fn new(lines: usize) -> Self {
+            let filter: Vec<AtomicU8> = (0..CLASSES).map(|_| AtomicU8::new(0)).collect();
+            let filter = filter.into_boxed_slice().try_into().expect("as many");
+            Self { filter, lines: (0..lines).map(|_| Line::default()).collect() }
+        }
+
+        fn noted(&self) -> Noted<'_> {
+            Noted::new(&self.filter, &self.lines).expect("a power of two")
+        }
+    }
+
+    #[test]
+    fn it_is_a_set_that_says_when_it_is_full() {
+        let memory = Memory::new(16);
+        let noted = memory.noted();
+        let (mut truth, mut refused, mut x) = (BTreeSet::new(), 0, 1u64);
+        for _ in 0..200_000 {
+            x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let address = 0x7f00_0000_0000 + (x >> 40) % 250 * 16;
+            if x & 1 << 20 == 0 {
+                if noted.insert(address) {
+                    truth.insert(address);
+                } else {
+                    assert!(!truth.contains(&address));
+                    refused += 1;
+                }
+            } else {
+                assert_eq!(noted.remove(address), truth.remove(&address));
+            }
+            assert_eq!(
+                truth.contains(&address),
+                may_have(&memory.filter, address) && {
+                    let was_there = noted.remove(address);
+                    assert!(!was_there || noted.insert(address));
+                    was_there
+                }
+            );
+        }
+        assert!(refused > 0, "it was never full");
+        for address in truth {
+            assert!(may_have(&memory.filter, address) && noted.remove(address));
+        }
+        let is_empty =
+            memory.lines.iter().flat_map(|line| &line.0).all(|place| place.load(Ordering::Relaxed) == 0);
+        assert!(is_empty && memory.filter.iter().all(|n| n.load(Ordering::Relaxed) == 0));
+    }
+
+    #[test]
+    fn half_of_the_places_are_never_too_few() {
+        let memory = Memory::new(1 << 12);
+        let noted = memory.noted();
+        for n in 0..1u64 << 14 {
+            assert!(noted.insert(0x55aa_0000_0010 + n * 48), "{n}");
+        }
+    }
+
+    #[test]
+    fn threads_find_what_others_have_noted() {
+        let memory = Memory::new(1 << 10);
+        let noted = memory.noted();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            for thread in 1..=4u64 {
+                let sender = sender.clone();
+                scope.spawn(move || {
+                    for n in 0..20_000u64 {
+                        let address = thread << 40 | n << 4;
+                        // Memory of the same class, and often of the same line.
+                        if noted.insert(address) {
+                            sender.send(address).expect("it is received");
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            scope.spawn(move || receiver.iter().for_each(|address| assert!(noted.remove(address))));
+        });
+        assert!(memory.lines.iter().flat_map(|line| &line.0).all(|place| place.load(Ordering::Relaxed) == 0));
+    }
+
+    #[test]
+    fn there_are_lines_for_what_may_be_live() {
+        assert_eq!(lines(512 << 10), 1 << 14);
+        assert_eq!([lines(1), lines(0), lines(1 << 30)], [1 << 18, 1 << 18, 1 << 12]);
+    }
+}
