@@ -33,6 +33,7 @@ pub use finding::{Certainty, Estimate, Finding, Severity};
 pub use heapwise_analysis::units;
 pub use line_costs::{Costs, FileCosts, costs_by_file};
 pub use name::without_hash;
+pub use rule_input::ENOUGH_SAMPLES;
 pub use source::LineOf;
 pub use unseen::{Unseen, unseen};
 pub use verdict::{Verdict, VerdictKind};

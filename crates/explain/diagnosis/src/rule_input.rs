@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Samples of a site that a rule needs: with so many, the site's figures are within half of the truth.
-const ENOUGH_SAMPLES: u64 = 16;
+pub const ENOUGH_SAMPLES: u64 = 16;
 
 /// The language that a place is written in, for the words of a remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

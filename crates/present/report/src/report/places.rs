@@ -94,6 +94,9 @@ pub(super) fn some(subject: &Subject<'_>, ranking: &Ranking, most: usize) -> Opt
     }
     let on_terminal = |title| Column::new(title).least(WIDE).only(Shown::Terminal);
     let on_pages = |title| Column::new(title).only(Shown::Pages);
+    let is_sample = subject.analysis.sampled.is_some();
+    // How far an estimate can be trusted.
+    let samples = is_sample.then(|| Column::new("samples").least(7));
     let columns = [
         Column::new("share").least(6),
         on_terminal(ranking.heads.0),
@@ -106,12 +109,16 @@ pub(super) fn some(subject: &Subject<'_>, ranking: &Ranking, most: usize) -> Opt
         Column::new("place").short("where"),
         on_pages("via"),
     ];
+    let (first, others) = columns.split_at(1);
+    let columns: Vec<Column> = first.iter().cloned().chain(samples).chain(others.iter().cloned()).collect();
     let row = |row: &&super::rows::Row| {
         let sums = &row.sums;
         let [part, beside] = ranking.amounts(sums);
         let amounts = [sums.allocated_bytes, sums.peak_bytes, sums.live_at_exit_bytes].map(bytes);
         let counts = [sums.allocations, sums.temporary_allocations].map(count);
-        let numbers = [share(measure.of(sums), whole), part, beside].into_iter().chain(counts);
+        let samples = is_sample.then(|| count(row.samples));
+        let numbers =
+            [share(measure.of(sums), whole)].into_iter().chain(samples).chain([part, beside]).chain(counts);
         let numbers = numbers.chain(amounts).map(Cell::number);
         let via = row.via(measure).0;
         let via = if via.is_empty() { Cell::empty() } else { Cell::text(Words::name(via)) };

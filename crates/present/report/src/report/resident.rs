@@ -136,6 +136,9 @@ pub(crate) fn why_unseen(analysis: &Analysis) -> &'static str {
     if analysis.is_from_inside() {
         return "a program that records itself does not examine them";
     }
+    if analysis.sampled.is_some() {
+        return "a sample does not say which blocks are in which page; record without --sample for that";
+    }
     let lost = |w: &Warning| matches!(w, Warning::SkippedSections { .. } | Warning::Damaged { .. });
     if analysis.warnings.iter().any(lost) {
         return "the part of the recording that has the snapshots is probably damaged";

@@ -13,6 +13,8 @@ pub(crate) struct Row {
     /// `file:line`, empty if it is not known.
     pub(crate) place: String,
     pub(crate) sums: Numbers,
+    /// Requests that were recorded: all, or those of a sample.
+    pub(crate) samples: u64,
     /// Its sites, what each calls, and its sums.
     sites: Vec<(SiteId, String, Numbers)>,
 }
@@ -74,10 +76,11 @@ impl Rows {
             let via = via_of(&stack, site.user_frame).unwrap_or_default();
             let sums = Numbers::from(site);
             let row = *by_place.entry((function.clone(), place.clone())).or_insert_with(|| {
-                list.push(Row { function, place, sums: Numbers::default(), sites: Vec::new() });
+                list.push(Row { function, place, sums: Numbers::default(), samples: 0, sites: Vec::new() });
                 list.len() - 1
             });
             list[row].sums += sums;
+            list[row].samples += site.samples;
             list[row].sites.push((site.id, via, sums));
         }
         Self { list }

@@ -28,6 +28,9 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
 fn line(subject: &Subject<'_>, ranking: &Ranking) -> Option<Block> {
     let whole = ranking.measure.of_run(subject.analysis);
     let row = subject.rows.top(ranking.measure, 1).first().copied()?;
+    if subject.analysis.sampled.is_some() && row.samples < heapwise_diagnosis::ENOUGH_SAMPLES {
+        return None;
+    }
     let part = ranking.measure.of(&row.sums);
     // A tenth of the whole is worth mentioning; less is not where to begin.
     if whole == 0 || part.saturating_mul(10) < whole {
