@@ -250,6 +250,28 @@ fn a_process_that_runs_already_is_sampled() {
 }
 
 #[test]
+fn what_is_handed_out_before_the_recording_begins_is_not_in_it() {
+    const LATE: &str = r#"
+#include <stdlib.h>
+#include <unistd.h>
+static void *blocks[100];
+int main(void) {
+    for (int i = 0; i < 100; i++) blocks[i] = malloc(2 << 20);
+    usleep(900000);
+    for (int i = 0; i < 50; i++) free(blocks[i]);
+    for (int i = 50; i < 100; i++) free(realloc(blocks[i], 4 << 20));
+    return 0;
+}
+"#;
+    let folder = run::private_folder();
+    let program = compile_text("gcc", &["-fno-builtin"], LATE, folder.path(), "late");
+    let recorded = sample(folder.path(), "--sample").with(&["--delay", "400ms"]).record(&program, &[]);
+    let totals = &recorded.report().totals;
+    // The large blocks are recorded whenever something is: those that are resized, at their new sizes.
+    assert_eq!([totals.allocations, totals.reallocations, totals.deallocations], [0, 50, 50], "{totals:?}");
+}
+
+#[test]
 fn a_real_program_with_another_allocator_is_sampled() {
     let folder = run::private_folder();
     let script = "print(sum(len(str(i) * 20) for i in range(200000)))";

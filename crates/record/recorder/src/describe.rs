@@ -107,6 +107,8 @@ fn describe_block(
     }
     let clock = turn.clock();
     if !turn.at(clock) {
+        // Nothing is recorded at the moment, and so is its free not to be.
+        turn.was_recorded(block as usize);
         return forget_time(words);
     }
     let stack = turn.stack(entry);
@@ -369,7 +371,11 @@ fn resized_in_sample(
         return;
     }
     let is_recorded = !new.is_null() && turn.selects(new as usize, size);
-    if !was_recorded && !is_recorded || !turn.at(given_up) {
+    if !was_recorded && !is_recorded {
+        return;
+    }
+    if !turn.at(given_up) {
+        turn.was_recorded(new as usize);
         return;
     }
     if was_recorded {

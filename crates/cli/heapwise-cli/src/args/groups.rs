@@ -48,9 +48,8 @@ pub(crate) fn command() -> clap::Command {
 
 /// The same with the words of `heapwise-fleet`, for what describes all of it: completions and manual pages.
 pub(crate) fn with_fleet() -> clap::Command {
-    heapwise_fleet_args::commands().fold(command(), |all, of_fleet| {
-        all.mut_subcommand(of_fleet.get_name(), |_| of_fleet.clone())
-    })
+    heapwise_fleet_args::commands()
+        .fold(command(), |all, of_fleet| all.mut_subcommand(of_fleet.get_name(), |_| of_fleet.clone()))
 }
 
 /// The command `name`, if this platform has it and it is shown.
