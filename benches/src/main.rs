@@ -4,6 +4,7 @@
 //! `bench replay`: how well a replay predicts what programs really do under each allocator.
 //! `bench tune`: whether what `heapwise tune` promises is what its fix does in a fresh project.
 //! `bench peers`: the same programs with each tool that says where a program allocates: its costs, and whether it is right.
+//! `bench sampled`: what a sample costs, beside all calls and jemalloc's own profiler.
 //! `bench library`: what wrappers of the global allocator add to a call: the library's, compared with others.
 //!
 //! `cargo xtask bench record` builds what is measured in release mode and calls this.
@@ -20,6 +21,7 @@ mod pauses;
 mod peers;
 mod replay;
 mod run;
+mod sampled;
 mod series;
 mod tables;
 mod tools;
@@ -38,7 +40,7 @@ const HELP: &str = "\
 Measures what recording costs: native, heapwise and heaptrack, interleaved; or what it costs to analyse the recording
 of a hundred million events; or what slows a heap from outside, each thing that `heapwise doctor` looks for; or how well
 `heapwise replay` predicts what real programs do under each allocator; or whether the fix of `heapwise tune` does in a
-fresh project what was promised; or what other tools that say where a program allocates cost, and whether they are right; or
+fresh project what was promised; or what a sample costs; or what other tools that say where a program allocates cost, and whether they are right; or
 what the library's wrapper of the allocator adds to a call, beside others' wrappers.
 
 Usage: bench record [--pairs N] [--only WORKLOAD] [--quick] [--target-dir DIR]
@@ -47,6 +49,7 @@ Usage: bench record [--pairs N] [--only WORKLOAD] [--quick] [--target-dir DIR]
        bench replay [--pairs N] [--only WORKLOAD] [--quick] [--real-only] [--after-load] [--target-dir DIR]
        bench tune [--pairs N] [--only SERVICE] [--quick] [--target-dir DIR]
        bench peers [--pairs N] [--only PROGRAM] [--quick] [--target-dir DIR]
+       bench sampled [--pairs N] [--quick] [--target-dir DIR]
        bench library [--pairs N] [--only CANDIDATE] [--quick] [--target-dir DIR]
 
   --pairs N         rounds of all tools (default 5, and 7 of all allocators after a warm-up round, 3 of all peers, and 10
@@ -77,6 +80,7 @@ enum Task {
     Replay,
     Tune,
     Peers,
+    Sampled,
     Library,
 }
 
@@ -150,6 +154,11 @@ fn main() -> Result<()> {
         print!("{}\n{text}", machine::describe(&before, &Machine::look(), &[]));
         return Ok(());
     }
+    if request.task == Task::Sampled {
+        let text = sampled::measure(&plan, &folder)?;
+        print!("{}\n{text}", machine::describe(&before, &Machine::look(), &[]));
+        return Ok(());
+    }
     if request.task == Task::Library {
         let plan =
             library::Plan { rounds: plan.pairs, only: &request.only, target: &plan.target, folder: &folder };
@@ -218,6 +227,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Option<Request>> {
             Value(what) if task.is_none() && what == "replay" => task = Some(Task::Replay),
             Value(what) if task.is_none() && what == "tune" => task = Some(Task::Tune),
             Value(what) if task.is_none() && what == "peers" => task = Some(Task::Peers),
+            Value(what) if task.is_none() && what == "sampled" => task = Some(Task::Sampled),
             Value(what) if task.is_none() && what == "library" => task = Some(Task::Library),
             _ => return Err(argument.unexpected().into()),
         }
@@ -226,7 +236,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Option<Request>> {
         Some(task) => request.task = task,
         None => bail!(
             "say what to measure: `bench record`, `bench analyze`, `bench environment`, `bench replay`, `bench tune`, `bench \
-             peers` or `bench library`"
+             peers`, `bench sampled` or `bench library`"
         ),
     }
     if (request.real_only || request.after_load) && request.task != Task::Replay {

@@ -22,9 +22,9 @@ impl Recorder {
     }
 
     /// Starts a program; its arguments follow.
-    pub(crate) fn run(&self, program: &Path) -> Command {
+    pub(crate) fn run(&self, program: &Path, options: &[&str]) -> Command {
         let mut command = self.command("run");
-        command.arg("--").arg(program);
+        command.args(options).arg("--").arg(program);
         command
     }
 

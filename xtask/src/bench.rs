@@ -25,7 +25,7 @@ pub fn run(arguments: &[OsString]) -> Result<()> {
         let is_quick = arguments.iter().any(|argument| argument == "--quick");
         wrappers(&target, if is_quick { 1 } else { LAYOUTS })?;
     }
-    if arguments.first().is_some_and(|task| task == "record") {
+    if arguments.first().is_some_and(|task| task == "record" || task == "sampled") {
         let programs = ["--bin", "pairs_jemalloc", "--bin", "pairs_mimalloc"];
         cargo::run(&[&["build", "--release", "-p", "wrappers"], &programs[..]].concat())?;
         allocators(&target)?;

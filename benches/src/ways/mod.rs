@@ -36,10 +36,10 @@ enum Source {
 }
 
 /// How heapwise gets into a program.
-#[derive(Debug)]
-struct Way {
-    allocator: &'static str,
-    what: &'static str,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    pub(crate) allocator: &'static str,
+    pub(crate) what: &'static str,
     source: Source,
     is_attached: bool,
     /// Which of all ways is the preload library with the same allocator; itself, if it is that.
@@ -52,7 +52,7 @@ const fn way(allocator: &'static str, what: &'static str, source: Source, preloa
 
 const PRELOADED: &str = "preload library";
 
-const WAYS: [Way; 7] = [
+pub(crate) const WAYS: [Way; 7] = [
     way("glibc", PRELOADED, Source::Dynamic, 0),
     Way { is_attached: true, ..way("glibc", "attached", Source::Dynamic, 0) },
     way("glibc", "linked statically", Source::Static, 0),
@@ -65,9 +65,9 @@ const WAYS: [Way; 7] = [
 /// Nanoseconds of a pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Cost {
-    time: f64,
+    pub(crate) time: f64,
     /// Of the program's thread.
-    processor: f64,
+    pub(crate) processor: f64,
 }
 
 /// What recording adds to a pair, one of each way.
@@ -75,13 +75,14 @@ pub(crate) type Round = [Cost; WAYS.len()];
 
 pub(crate) fn measure(plan: &Plan, folder: &Path) -> Result<Vec<Round>> {
     let recorder = Recorder::of(plan, folder);
-    let programs = WAYS.iter().map(|way| prepare(way.source, plan, folder)).collect::<Result<Vec<_>>>()?;
+    let programs = WAYS.iter().map(|way| way.prepare(plan, folder)).collect::<Result<Vec<_>>>()?;
     let pairs = if plan.quick { PAIRS / 10 } else { PAIRS };
     let mut rounds = vec![Round::default(); plan.pairs];
     // Each way alone, and recorded.
     for turn in Rounds::new(WAYS.len() * 2, plan.pairs as u32, SEED) {
         let (at, is_recorded) = (turn.who / 2, turn.who % 2 == 1);
-        let cost = once(&WAYS[at], is_recorded.then_some(&recorder), &programs[at], pairs)?;
+        let by = is_recorded.then_some((&recorder, [].as_slice()));
+        let cost = WAYS[at].once(by, None, &programs[at], pairs)?;
         let Some(round) = (turn.round as usize).checked_sub(1) else { continue };
         let Way { allocator, what, .. } = WAYS[at];
         let how = if is_recorded { "recorded" } else { "alone" };
@@ -99,52 +100,62 @@ pub(crate) fn measure(plan: &Plan, folder: &Path) -> Result<Vec<Round>> {
 }
 
 /// A program, and the library in front of its C library.
-type Prepared = (PathBuf, Option<PathBuf>);
+pub(crate) type Prepared = (PathBuf, Option<PathBuf>);
 
-fn prepare(source: Source, plan: &Plan, folder: &Path) -> Result<Prepared> {
-    let compiled = |name, options: &[&str]| compile_workload("pairs", name, options, folder);
-    let (program, library) = match source {
-        Source::Dynamic => (compiled("pairs", &[])?, None),
-        Source::Over(name) => {
-            let library = plan.target.join("allocators").join(name).join(format!("release/lib{name}.so"));
-            (compiled("pairs", &[])?, Some(library))
-        }
-        Source::Static => (compiled("pairs_static", &["-C", "target-feature=+crt-static"])?, None),
-        Source::Inside(name) => (plan.target.join("release").join(name), None),
-    };
-    for path in [Some(&program), library.as_ref()].into_iter().flatten() {
-        ensure!(path.is_file(), "{} is missing: `cargo xtask bench record` builds it", path.display());
+impl Way {
+    /// The program with the C library as it is linked by default, with another name in tables.
+    pub(crate) const fn named(allocator: &'static str, what: &'static str) -> Self {
+        way(allocator, what, Source::Dynamic, 0)
     }
-    Ok((program, library))
-}
 
-/// Has all pairs done. Without a recorder the program is alone.
-fn once(way: &Way, recorder: Option<&Recorder>, prepared: &Prepared, pairs: u64) -> Result<Cost> {
-    let (program, library) = prepared;
-    let mut command = match recorder.filter(|_| !way.is_attached) {
-        Some(recorder) => recorder.run(program),
-        None => Command::new(program),
-    };
-    if let Some(library) = library {
-        command.env("LD_PRELOAD", library);
-    }
-    let mut program = Waiting::start(command.arg(pairs.to_string()))?;
-    let recording = match recorder {
-        Some(recorder) if way.is_attached => Some(recorder.attach(&program, &[])?.0),
-        _ => None,
-    };
-    program.go_on()?;
-    let line = program.line()?;
-    program.end()?;
-    if let Some(mut recording) = recording {
-        ensure!(recording.wait()?.success(), "heapwise attach has failed");
-    }
-    let mut numbers = line.split_whitespace().map_while(|word| word.parse::<f64>().ok());
-    match (numbers.next(), numbers.next()) {
-        (Some(time), Some(processor)) => {
-            Ok(Cost { time: time / pairs as f64, processor: processor / pairs as f64 })
+    pub(crate) fn prepare(&self, plan: &Plan, folder: &Path) -> Result<Prepared> {
+        let compiled = |name, options: &[&str]| compile_workload("pairs", name, options, folder);
+        let (program, library) = match self.source {
+            Source::Dynamic => (compiled("pairs", &[])?, None),
+            Source::Over(name) => {
+                let library = plan.target.join("allocators").join(name).join(format!("release/lib{name}.so"));
+                (compiled("pairs", &[])?, Some(library))
+            }
+            Source::Static => (compiled("pairs_static", &["-C", "target-feature=+crt-static"])?, None),
+            Source::Inside(name) => (plan.target.join("release").join(name), None),
+        };
+        for path in [Some(&program), library.as_ref()].into_iter().flatten() {
+            ensure!(path.is_file(), "{} is missing: `cargo xtask bench` builds it", path.display());
         }
-        _ => anyhow::bail!("the program printed {line:?}"),
+        Ok((program, library))
+    }
+
+    /// Has all pairs done. Without a recorder, which has options, the program is alone.
+    pub(crate) fn once(
+        &self,
+        by: Option<(&Recorder, &[&str])>,
+        variable: Option<(&str, &str)>,
+        (program, library): &Prepared,
+        pairs: u64,
+    ) -> Result<Cost> {
+        let mut command = match by.filter(|_| !self.is_attached) {
+            Some((recorder, options)) => recorder.run(program, options),
+            None => Command::new(program),
+        };
+        command.envs(library.iter().map(|library| ("LD_PRELOAD", library))).envs(variable);
+        let mut program = Waiting::start(command.arg(pairs.to_string()))?;
+        let recording = match by.filter(|_| self.is_attached) {
+            Some((recorder, options)) => Some(recorder.attach(&program, options)?.0),
+            None => None,
+        };
+        program.go_on()?;
+        let line = program.line()?;
+        program.end()?;
+        if let Some(mut recording) = recording {
+            ensure!(recording.wait()?.success(), "heapwise attach has failed");
+        }
+        let mut numbers = line.split_whitespace().map_while(|word| word.parse::<f64>().ok());
+        match (numbers.next(), numbers.next()) {
+            (Some(time), Some(processor)) => {
+                Ok(Cost { time: time / pairs as f64, processor: processor / pairs as f64 })
+            }
+            _ => anyhow::bail!("the program printed {line:?}"),
+        }
     }
 }
 
