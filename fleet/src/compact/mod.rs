@@ -18,7 +18,7 @@ use anyhow::{Result, anyhow};
 use heapwise_fleet_args::CompactArgs;
 use heapwise_report::{note, say, units};
 use plan::Group;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Instant;
 use write::Inputs;
 
@@ -36,7 +36,6 @@ pub(crate) async fn compact(args: &CompactArgs) -> Result<u8, Failure> {
         let live = Live::read(&place, &range).await?;
         let sizes = plan::sizes(&place, &range).await?;
         let groups = plan::groups(&live, &sizes, &done.refused);
-        let has_more = !groups.is_empty();
         let progress = Progress::new("days and services", groups.len() as u64);
         for group in groups {
             let inputs = Inputs::of(&session, &group).await?;
@@ -68,10 +67,7 @@ pub(crate) async fn compact(args: &CompactArgs) -> Result<u8, Failure> {
             }
             continue 'fleet;
         }
-        // What several groups of a day and service have become is put together as well.
-        if !has_more {
-            break;
-        }
+        break;
     }
     log::forget_old(&place).await?;
     if done.files_before == 0 && removed == 0 {
@@ -95,8 +91,6 @@ struct Done {
     files_after: u64,
     bytes_before: u64,
     bytes_after: u64,
-    /// What was written, with its bytes.
-    written: BTreeMap<Name, u64>,
     /// What cannot be read, and stays as it is.
     refused: BTreeSet<Name>,
     /// How often others were faster.
@@ -157,15 +151,11 @@ async fn switch(
     let newest = log::State::read(place).await?;
     let replaced: Vec<Name> = group.inputs.iter().filter(|name| newest.has_replaced(name)).cloned().collect();
     clean::remove(place, &replaced).await?;
-    let own = inputs.count(|name| done.written.contains_key(name));
-    done.files_before += inputs.count(|_| true) - own;
-    done.files_after += inputs.count_written();
-    done.files_after -= own;
-    let of_own: u64 = group.inputs.iter().filter_map(|name| done.written.get(name)).sum();
-    done.bytes_before += group.bytes - of_own;
+    let (before, after) = inputs.count();
+    done.files_before += before;
+    done.files_after += after;
+    done.bytes_before += group.bytes;
     done.bytes_after += bytes;
-    done.bytes_after -= of_own;
-    done.written.insert(name, bytes);
     Ok(Outcome::Switched)
 }
 

@@ -20,9 +20,6 @@ const LARGE_ENOUGH: u64 = 64 << 20;
 /// No group has more bytes than this, if it has more than one input: reading one file is a task for one core, and what is written is
 /// sorted before.
 const MOST_BYTES: u64 = 256 << 20;
-/// Nor more inputs than this, all of which are open at the same time: a thousand take five gigabytes of memory. What becomes of several
-/// groups is put together afterwards.
-const MOST_INPUTS: usize = 128;
 
 /// The bytes of each recording or compacted file, in all tables together.
 ///
@@ -52,8 +49,7 @@ pub(super) fn groups(live: &Live, sizes: &BTreeMap<Name, u64>, refused: &BTreeSe
         let empty = || Group { partition: partition.clone(), inputs: Vec::new(), bytes: 0 };
         let mut group = empty();
         for (name, size) in names {
-            let is_full = group.bytes + size > MOST_BYTES || group.inputs.len() == MOST_INPUTS;
-            if is_full && !group.inputs.is_empty() {
+            if group.bytes + size > MOST_BYTES && !group.inputs.is_empty() {
                 groups.push(std::mem::replace(&mut group, empty()));
             }
             group.inputs.push(name.clone());
@@ -96,14 +92,6 @@ mod tests {
         let [group] = groups.as_slice() else { panic!("{groups:?}") };
         assert_eq!(group.inputs, [small[0].clone(), small[1].clone(), grown]);
         assert_eq!(group.bytes, LARGE_ENOUGH + 9);
-    }
-
-    #[test]
-    fn many_small_files_are_several_groups() {
-        let names: Vec<Name> = (0..300).map(|n| name("2026-11-26", &format!("{n:032x}"))).collect();
-        let groups = groups(&live(&names), &BTreeMap::new(), &BTreeSet::new());
-        let lengths: Vec<usize> = groups.iter().map(|group| group.inputs.len()).collect();
-        assert_eq!(lengths, [MOST_INPUTS, MOST_INPUTS, 300 - 2 * MOST_INPUTS]);
     }
 
     #[test]

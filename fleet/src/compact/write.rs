@@ -66,15 +66,10 @@ impl Inputs {
         self.tables.iter().filter(|(table, checked)| !table.is_sparse || !checked.files.is_empty())
     }
 
-    /// How many files there are of these names.
-    pub(super) fn count(&self, is_meant: impl Fn(&Name) -> bool) -> u64 {
-        let files = self.tables.iter().flat_map(|(_, checked)| &checked.files);
-        files.filter(|(name, _)| is_meant(name)).count() as u64
-    }
-
-    /// How many they become.
-    pub(super) fn count_written(&self) -> u64 {
-        self.written().count() as u64
+    /// How many files there are, and how many they become.
+    pub(super) fn count(&self) -> (u64, u64) {
+        let before: usize = self.tables.iter().map(|(_, checked)| checked.files.len()).sum();
+        (before as u64, self.written().count() as u64)
     }
 
     /// Writes a file in each of these tables, and returns their bytes.

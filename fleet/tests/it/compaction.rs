@@ -62,19 +62,6 @@ fn what_was_compacted_is_the_same_and_less() {
 }
 
 #[test]
-fn more_recordings_than_are_open_at_once_become_one_file() {
-    let folder = tempfile::tempdir().expect("a folder");
-    // 130 of each of three days.
-    made::add(folder.path(), &program::recordings()[2..], 0..390);
-    let before = sums(folder.path());
-    let said = compact(folder.path());
-    // 98 of them were replayed.
-    assert!(said.contains(&format!("{} files of", 390 * 9 + 98)) && said.contains("became 30 "), "{said}");
-    assert_eq!(sums(folder.path()), before);
-    assert_eq!(files(folder.path(), "sites").len(), 3);
-}
-
-#[test]
 fn a_compaction_may_be_killed_at_any_moment() {
     // HEAPWISE_KILLS=200 is what a release is tried with.
     let kills = std::env::var("HEAPWISE_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(25);
