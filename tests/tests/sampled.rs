@@ -120,8 +120,8 @@ impl Estimates {
         );
         assert!((mean - self.truth).abs() <= 4.0 * error, "{what}: {mean} ± {error} for {}", self.truth);
         assert!(4.0 * error < self.truth / 100.0, "{what}: a weight that is off by 1 % would not be found");
-        let tolerance = 4.0 * (0.95 * 0.05 / n).sqrt();
-        assert!((covered - 0.95).abs() <= tolerance.max(0.02), "{what}: {covered}");
+        let tolerance = if n < 1000.0 { 5.5 * (0.95 * 0.05 / n).sqrt() } else { 0.02 };
+        assert!((covered - 0.95).abs() <= tolerance, "{what}: {covered}");
     }
 }
 
@@ -189,7 +189,7 @@ fn whoever_frees_a_block_is_found() {
     let left = |name: &str| report.sum(|names| names.contains(&name)).live_bytes;
     assert_eq!(["small", "medium", "large", "grown"].map(left), [0; 4]);
     let kept = left("keep");
-    assert!((KEPT - 400_000..KEPT + 400_000).contains(&kept), "{kept}");
+    assert!((KEPT - 700_000..KEPT + 700_000).contains(&kept), "{kept}");
     assert!(report.stacks.verified > 1_000 && report.stacks.verify_failed == 0, "{:?}", report.stacks);
     // Which blocks are in which page is not known, nor how long the allocator takes.
     assert!(report.memory.at_peak.is_none() && report.allocator_time.is_none(), "{:?}", report.memory);
@@ -257,7 +257,7 @@ fn what_is_handed_out_before_the_recording_begins_is_not_in_it() {
 static void *blocks[100];
 int main(void) {
     for (int i = 0; i < 100; i++) blocks[i] = malloc(2 << 20);
-    usleep(900000);
+    usleep(3500000);
     for (int i = 0; i < 50; i++) free(blocks[i]);
     for (int i = 50; i < 100; i++) free(realloc(blocks[i], 4 << 20));
     return 0;
@@ -265,7 +265,7 @@ int main(void) {
 "#;
     let folder = run::private_folder();
     let program = compile_text("gcc", &["-fno-builtin"], LATE, folder.path(), "late");
-    let recorded = sample(folder.path(), "--sample").with(&["--delay", "400ms"]).record(&program, &[]);
+    let recorded = sample(folder.path(), "--sample").with(&["--delay", "2s"]).record(&program, &[]);
     let totals = &recorded.report().totals;
     // The large blocks are recorded whenever something is: those that are resized, at their new sizes.
     assert_eq!([totals.allocations, totals.reallocations, totals.deallocations], [0, 50, 50], "{totals:?}");
