@@ -5,7 +5,7 @@ use crate::engine::Settings;
 use crate::failure::{Failure, USAGE};
 use crate::store::live::Range;
 use crate::token::Token;
-use heapwise_fleet_args::{AdmissionArgs, AskingArgs, LimitArgs, RangeArgs};
+use heapwise_tables::words::{AdmissionArgs, AskingArgs, LimitArgs, RangeArgs};
 
 /// Where it is not known how much is free.
 const DEFAULT_MEMORY: u64 = 1 << 30;

@@ -4,7 +4,7 @@ use crate::asked::{About, Asked};
 use crate::failure::Failure;
 use crate::ingest::Exporter;
 use crate::question::{self, Question};
-use heapwise_fleet_args::QueryArgs;
+use heapwise_tables::words::QueryArgs;
 
 pub(crate) async fn query(args: &QueryArgs, exporter: &Exporter) -> Result<u8, Failure> {
     let given = &args.asking.set;

@@ -57,6 +57,12 @@ tables = {
     "environment": """
         select recording, 'malloc-check' as check_name, 'high' as severity, 'checks' as title, [] as evidence, '' as cost, 'unset it' as remedy
         from recordings where host = 'odd'""",
+    "predictions": f"""
+        select recording, replayed.allocator, is_recorded, mb * {MB} as peak_rss_bytes, mb * 10 as heap_cpu_ns
+        from recordings join (values
+            ('x', 'glibc', true, 100), ('x', 'jemalloc', false, 60), ('x', 'snmalloc', false, null),
+            ('y', 'glibc', true, 100), ('y', 'jemalloc', false, 70), ('y', 'snmalloc', false, null)
+        ) replayed (turn, allocator, is_recorded, mb) on ends_with(recording, 'a2' || turn)""",
 }
 for name, rows in tables.items():
     connection.execute(f"create table {name} as {rows}").fetchall()
@@ -109,5 +115,14 @@ assert (top[0]["place"], top[0]["allocated_bytes"]) == (expected["place"], expec
 parts = ["internal_fragmentation", "external_fragmentation", "free_pages", "metadata"]
 near(overhead["allocators_own"], sum(overhead[part] for part in parts))
 assert overhead["recordings"] == 16 and overhead["rss"] > overhead["allocators_own"] > 0, overhead
+
+(switch, failed) = answers.pop("allocator_switch")
+assert (switch["recorded"], switch["allocator"], switch["replayed"], switch["failed"]) == ("glibc", "jemalloc", 2, 0), switch
+assert (switch["recordings"], switch["hosts"]) == (16, 4), switch
+near(switch["saves_bytes"], 35 * MB)
+near(switch["saves_least_bytes"], 30 * MB)
+near(switch["saves_on_all_hosts_bytes"], 4 * 35 * MB)
+near(switch["saves_cpu_ns"], 350)
+assert (failed["allocator"], failed["replayed"], failed["failed"], failed["saves_bytes"]) == ("snmalloc", 0, 2, None), failed
 
 assert not answers, f"not tested: {list(answers)}"

@@ -6,7 +6,7 @@ use crate::failure::{Failure, USAGE};
 use crate::question::{self, Question};
 use anyhow::{Result, anyhow};
 use chrono::{Days, NaiveDate};
-use heapwise_fleet_args::RangeArgs;
+use heapwise_tables::words::RangeArgs;
 use serde_json::Value;
 
 /// The days that a question about a time is about, without others.

@@ -7,9 +7,9 @@ use crate::asked::{About, Asked};
 use crate::failure::{Failure, USAGE};
 use crate::question::Question;
 pub(crate) use defaults::complete;
-use heapwise_fleet_args::AskArgs;
 use heapwise_report::escape::terminal;
 use heapwise_report::note;
+use heapwise_tables::words::AskArgs;
 pub(crate) use questions::QUESTIONS;
 use std::path::Path;
 

@@ -3,8 +3,8 @@
 use crate::answer::{Column, Grid, shown};
 use crate::engine::Session;
 use anyhow::Result;
-use heapwise_fleet_args::RangeArgs;
 use heapwise_report::document::{Cell, Document, Section, Words};
+use heapwise_tables::words::RangeArgs;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};

@@ -117,14 +117,11 @@ const WINGS: &[Wing] = &[
     Wing {
         name: "fleet",
         about: "many recordings together",
-        crates: &[
-            layer("heapwise-fleet-args", "the command line of what asks many recordings", &[]),
-            layer(
-                "heapwise-tables",
-                "a recording as tables in Parquet",
-                &["heapwise-analysis", "heapwise-diagnosis", "heapwise-environment", "heapwise-trace"],
-            ),
-        ],
+        crates: &[layer(
+            "heapwise-tables",
+            "a recording as tables in Parquet",
+            &["heapwise-analysis", "heapwise-diagnosis", "heapwise-environment", "heapwise-trace"],
+        )],
     },
     Wing {
         name: "library",
@@ -159,7 +156,6 @@ const WINGS: &[Wing] = &[
                     "heapwise-diagnosis",
                     "heapwise-doctor",
                     "heapwise-environment",
-                    "heapwise-fleet-args",
                     "heapwise-report",
                     "heapwise-symbols",
                     "heapwise-tables",

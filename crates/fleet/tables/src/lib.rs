@@ -26,6 +26,8 @@ mod stacks;
 mod table;
 mod tables;
 mod text;
+#[cfg(feature = "words")]
+pub mod words;
 
 pub use column::{Column, Kind};
 pub use id::Id;

@@ -48,7 +48,7 @@ pub(crate) fn command() -> clap::Command {
 
 /// The same with the words of `heapwise-fleet`, for what describes all of it: completions and manual pages.
 pub(crate) fn with_fleet() -> clap::Command {
-    heapwise_fleet_args::commands()
+    heapwise_tables::words::commands()
         .fold(command(), |all, of_fleet| all.mut_subcommand(of_fleet.get_name(), |_| of_fleet.clone()))
 }
 

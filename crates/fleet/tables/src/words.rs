@@ -2,8 +2,6 @@
 //!
 //! `heapwise-fleet` does what they say. `heapwise` starts it with the same words, and knows them for completions and manual pages.
 
-#![forbid(unsafe_code)]
-
 use clap::{Args, Subcommand, ValueEnum};
 use std::net::SocketAddr;
 use std::path::PathBuf;
