@@ -29,11 +29,11 @@ fn is_unknown(block: *mut u8) -> bool {
     is_alone_in_sample() && describe::is_unknown(block)
 }
 
-/// Whether there is a sample, nothing is at work on this thread, and an allocator that calls no function of ours.
+/// Whether there is a sample, and nothing is at work on this thread.
 #[inline(always)]
 fn is_alone_in_sample() -> bool {
     // SAFETY: this thread's own word, read as a whole; no reference to it lives.
-    PROCESS.is_sampling() && !real::may_reenter() && unsafe { (*tls::words()).guard } == 0
+    PROCESS.is_sampling() && unsafe { (*tls::words()).guard } == 0
 }
 
 /// `malloc`.
@@ -53,8 +53,13 @@ pub unsafe extern "C" fn malloc(size: usize, sp: usize, fp: usize) -> *mut u8 {
 #[inline(never)]
 unsafe extern "C" fn malloc_passed_over(size: usize, sp: usize, fp: usize) -> *mut u8 {
     let real = real_or!(malloc, bootstrap::allocate(size, 16));
-    // SAFETY: the caller's call.
-    let block = unsafe { real(size) };
+    let block = match real::may_reenter() {
+        // What arrives from the allocator meanwhile is none of the program's.
+        // SAFETY: the caller's call.
+        true => in_real(tls::words(), &entry!(sp, fp), || unsafe { real(size) }),
+        // SAFETY: as above.
+        false => unsafe { real(size) },
+    };
     if block.is_null() {
         // A refusal is always recorded.
         handed_out(tls::words(), block, size, 0, AllocFunction::Malloc, &entry!(sp, fp));
@@ -95,11 +100,22 @@ pub unsafe extern "C" fn free(block: *mut u8, sp: usize, fp: usize) {
         && !bootstrap::owns(block)
         && let Some(real) = real::free()
     {
-        // SAFETY: the caller's call.
-        return unsafe { real(block) };
+        return match real::may_reenter() {
+            // SAFETY: the caller's call.
+            true => unsafe { free_passed_over(real, block, sp, fp) },
+            // SAFETY: as above.
+            false => unsafe { real(block) },
+        };
     }
     // SAFETY: handed on.
     unsafe { free_seen(block, sp, fp) }
+}
+
+/// By an allocator that may call functions of ours.
+#[inline(never)]
+unsafe fn free_passed_over(real: unsafe extern "C" fn(*mut u8), block: *mut u8, sp: usize, fp: usize) {
+    // SAFETY: the caller's call.
+    in_real(tls::words(), &entry!(sp, fp), || unsafe { real(block) });
 }
 
 #[inline(never)]
