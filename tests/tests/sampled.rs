@@ -272,7 +272,7 @@ int main(void) {
 }
 
 #[test]
-fn a_real_program_with_another_allocator_is_sampled() {
+fn a_real_program_is_sampled() {
     let folder = run::private_folder();
     let script = "print(sum(len(str(i) * 20) for i in range(200000)))";
     let python = programs::find("python3").expect("Python");

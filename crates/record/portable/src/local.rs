@@ -1,12 +1,13 @@
-//! What each thread knows: its number, its random numbers, and whether it is at work for heapwise.
+//! What each thread knows: its number, which of its blocks are noted, and whether it is at work for heapwise.
 //!
 //! It has no destructor, so it is there from a thread's first call to its last.
 
+use heapwise_trace::sampling::countdown::Countdown;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 struct Local {
-    random: Cell<u64>,
+    countdown: Cell<Countdown>,
     /// The thread's events are not noted: it is in here already.
     is_busy: Cell<bool>,
     /// The recording that it has a number in, and the number.
@@ -19,7 +20,7 @@ struct Local {
 thread_local! {
     static LOCAL: Local = const {
         Local {
-            random: Cell::new(0),
+            countdown: Cell::new(Countdown::new()),
             is_busy: Cell::new(false),
             recording: Cell::new(0),
             number: Cell::new(0),
@@ -33,31 +34,20 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 /// Makes the random numbers of each thread different.
 static SEED: AtomicU64 = AtomicU64::new(0x9e37_79b9_7f4a_7c15);
 
-/// A random number of 32 bits; `None` in a thread whose storage is gone.
+/// Whether a block of this size is noted, where at most 2^`log2` bytes lie between two that are; `false` in a thread whose storage is gone.
 #[inline]
-pub(super) fn random() -> Option<u64> {
+pub(super) fn selects(log2: u32, size: u64) -> bool {
     LOCAL
         .try_with(|local| {
-            let mut x = local.random.get();
-            if x == 0 {
-                x = first_random();
+            let mut countdown = local.countdown.get();
+            if !countdown.has_begun() {
+                countdown.begin(SEED.fetch_add(1, Ordering::Relaxed));
             }
-            // Marsaglia's xorshift with a multiplication (xorshift64*), of which the upper half is good.
-            x ^= x >> 12;
-            x ^= x << 25;
-            x ^= x >> 27;
-            local.random.set(x);
-            x.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32
+            let selects = countdown.selects(log2, size);
+            local.countdown.set(countdown);
+            selects
         })
-        .ok()
-}
-
-#[cold]
-fn first_random() -> u64 {
-    let mut z = SEED.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (z ^ z >> 31) | 1
+        .unwrap_or(false)
 }
 
 /// Lets the random numbers of threads that have none yet depend on something, such as the time.

@@ -49,8 +49,7 @@ pub(crate) fn handed_out_by(
 #[inline(always)]
 pub(crate) fn passes_over(words: Words, size: usize) -> bool {
     let log2 = PROCESS.sample_log2.load(Ordering::Relaxed);
-    // SAFETY: this thread's own words; no other reference to them lives.
-    log2 != 0 && unsafe { (*words).countdown.passes_over(log2, size as u64) }
+    log2 != 0 && tls::with_countdown(words, |countdown| countdown.passes_over(log2, size as u64))
 }
 
 /// Whether a block that is given up is none of the sample, where there is one. Nothing is at work on the thread.

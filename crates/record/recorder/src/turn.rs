@@ -236,12 +236,9 @@ fn attach(process: &'static Process, words: Words, is_event: bool) -> bool {
     // SAFETY: as above, and signals are held back.
     match ThreadState::attach(unsafe { (*words).state }, process) {
         Some(state) => {
-            let seed = seed(process);
             // SAFETY: as above.
-            unsafe {
-                (*words).state = state;
-                (*words).countdown.begin(seed);
-            }
+            unsafe { (*words).state = state };
+            tls::with_countdown(words, |countdown| countdown.begin(seed(process)));
             true
         }
         None => {
@@ -292,10 +289,7 @@ impl Recording {
     #[inline(always)]
     pub(crate) fn selects(&mut self, block: usize, size: usize) -> bool {
         let log2 = self.process.sample_log2.load(Ordering::Relaxed);
-        // SAFETY: this thread's own words; no other reference to them lives. What a signal handler counts down in between is lost or
-        // counted twice.
-        let countdown = unsafe { &mut (*self.words).countdown };
-        countdown.selects(log2, size as u64) && self.notes(block)
+        tls::with_countdown(self.words, |countdown| countdown.selects(log2, size as u64)) && self.notes(block)
     }
 
     /// Notes a block as one of the sample, if there is room.

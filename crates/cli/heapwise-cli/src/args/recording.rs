@@ -27,8 +27,8 @@ pub(crate) struct RecordingArgs {
     /// Stop recording when the file has this size, such as 100MiB; the program goes on.
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_size: Option<ByteSize>,
-    /// Record a sample of the blocks, with at most so many bytes between two of them; all numbers are estimates then. Without a size it
-    /// is 512KiB, which costs a service hardly anything.
+    /// Record a sample of the blocks, with at most so many bytes between two of them, rounded up to a power of two; all numbers are
+    /// estimates then. Without a size it is 512KiB; 1 records everything.
     #[arg(
         long,
         value_name = "BYTES",

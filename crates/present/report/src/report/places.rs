@@ -95,10 +95,10 @@ pub(super) fn some(subject: &Subject<'_>, ranking: &Ranking, most: usize) -> Opt
     let on_terminal = |title| Column::new(title).least(WIDE).only(Shown::Terminal);
     let on_pages = |title| Column::new(title).only(Shown::Pages);
     let is_sample = subject.analysis.sampled.is_some();
+    let mut columns = vec![Column::new("share").least(6)];
     // How far an estimate can be trusted.
-    let samples = is_sample.then(|| Column::new("samples").least(7));
-    let columns = [
-        Column::new("share").least(6),
+    columns.extend(is_sample.then(|| Column::new("samples").least(7)));
+    columns.extend([
         on_terminal(ranking.heads.0),
         on_terminal(ranking.heads.1),
         on_pages("allocations"),
@@ -108,9 +108,7 @@ pub(super) fn some(subject: &Subject<'_>, ranking: &Ranking, most: usize) -> Opt
         on_pages("at exit"),
         Column::new("place").short("where"),
         on_pages("via"),
-    ];
-    let (first, others) = columns.split_at(1);
-    let columns: Vec<Column> = first.iter().cloned().chain(samples).chain(others.iter().cloned()).collect();
+    ]);
     let row = |row: &&super::rows::Row| {
         let sums = &row.sums;
         let [part, beside] = ranking.amounts(sums);

@@ -34,10 +34,16 @@ pub struct Countdown {
 }
 
 impl Countdown {
-    /// Begins anew. A seed is to be different in each thread.
+    /// Begins anew. A seed is to be different in each thread; one that is a little different will do.
     pub fn begin(&mut self, seed: u64) {
-        self.random = seed;
+        self.random = mixed(seed) | 1;
         self.draw();
+    }
+
+    /// Whether it has begun.
+    #[inline(always)]
+    pub const fn has_begun(&self) -> bool {
+        self.random != 0
     }
 
     /// One that has not begun: it passes nothing over.
@@ -76,14 +82,18 @@ impl Countdown {
         self.left = (-libm::log(uniform) * ONE) as i64;
     }
 
-    /// SplitMix64 by Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
     fn next(&mut self) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.random;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        mixed(self.random)
     }
+}
+
+/// SplitMix64 by Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014): numbers that are as far apart as they can
+/// be, from neighbours.
+fn mixed(mut number: u64) -> u64 {
+    number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
 }
 
 #[cfg(test)]

@@ -81,6 +81,17 @@ pub(crate) fn waiting<T>(words: Words, call: impl FnOnce() -> T) -> T {
     result
 }
 
+/// Works on a copy of a thread's countdown, and puts that in its place. `words` are the calling thread's.
+#[inline(always)]
+pub(crate) fn with_countdown<T>(words: Words, work: impl FnOnce(&mut Countdown) -> T) -> T {
+    // SAFETY: valid as long as the thread runs; this thread's own words, copied as a whole, and no reference to them lives.
+    let mut countdown = unsafe { (&raw const (*words).countdown).read() };
+    let result = work(&mut countdown);
+    // SAFETY: as above. What a signal handler has counted down in between is undone: its blocks count as not seen.
+    unsafe { (&raw mut (*words).countdown).write(countdown) };
+    result
+}
+
 impl ThreadWords {
     /// Those of a thread that the recorder does not know.
     pub const fn new() -> Self {
