@@ -49,6 +49,7 @@ pub(crate) use run::RunArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use tune::TuneArgs;
 
+use bytesize::ByteSize;
 use clap::{Parser, Subcommand};
 use heapwise_report::escape::options::OutputOptions;
 use std::path::PathBuf;
@@ -166,10 +167,14 @@ fn time(text: &str) -> Result<std::time::Duration, String> {
     }
 }
 
+/// A size, with or without a unit.
+fn size(text: &str) -> Result<ByteSize, String> {
+    text.parse().map_err(|_| "a size is a number of bytes, or has a unit, such as 512KiB or 8GiB".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bytesize::ByteSize;
     use clap::CommandFactory;
 
     #[test]

@@ -25,7 +25,7 @@ pub(crate) struct RecordingArgs {
     #[arg(long, value_name = "TIME", value_parser = super::time)]
     pub(crate) duration: Option<Duration>,
     /// Stop recording when the file has this size, such as 100MiB; the program goes on.
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = super::size)]
     pub(crate) max_size: Option<ByteSize>,
     /// Record a sample of the blocks, with at most so many bytes between two of them, rounded up to a power of two; all numbers are
     /// estimates then. Without a size it is 512KiB; 1 records everything.
@@ -35,6 +35,7 @@ pub(crate) struct RecordingArgs {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "512KiB",
+        value_parser = super::size,
         conflicts_with = "snapshot_every"
     )]
     pub(crate) sample: Option<ByteSize>,

@@ -45,7 +45,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "PID")]
     pub(crate) pid: Option<u32>,
     /// Memory that replays may take, such as 8GiB [default: half of what is available].
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = super::size)]
     pub(crate) memory: Option<bytesize::ByteSize>,
     /// Give up on an allocator that has made no progress for so long.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = super::time)]

@@ -48,7 +48,7 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "PID")]
     pub(crate) pid: Option<u32>,
     /// Memory that replays may take, such as 8GiB [default: half of what is available].
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = super::size)]
     pub(crate) memory: Option<bytesize::ByteSize>,
     /// What a replay with pauses may take; longer recordings are compressed.
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = super::time)]

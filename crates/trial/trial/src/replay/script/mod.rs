@@ -38,8 +38,8 @@ pub enum Error {
     Script(#[from] CompileError),
     /// A replay needs every event.
     #[error(
-        "the recording holds a sample of the blocks (one for every {} KiB) and cannot be done again: record all of them, \
-         with `heapwise run` or `sample_every_bytes(1)`",
+        "the recording holds a sample of the blocks (one for every {} KiB) and cannot be replayed: record all of them, \
+         with `heapwise run` without `--sample`, or with `sample_every_bytes(1)`",
         sample_bytes / 1024
     )]
     Sampled {
