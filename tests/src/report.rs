@@ -7,7 +7,7 @@ use heapwise_report::schema::report::{self as schema, SCHEMA};
 use std::ops::Deref;
 use std::path::Path;
 
-pub use schema::{Breakdown, Finding, OfAllocator, Process, Totals};
+pub use schema::{Breakdown, Finding, OfAllocator, Process, Site, Totals};
 
 /// A report.
 #[derive(Clone, Debug)]

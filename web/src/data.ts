@@ -12,6 +12,8 @@ export interface Data {
   interception: string;
   allocators: string[];
   n_processes: number;
+  /** Null if every block was recorded. */
+  sampling: Sampling | null;
   totals: Totals;
   peak_rss: number;
   /** What that says about the heap. */
@@ -46,6 +48,19 @@ export interface Data {
   threads: Thread[];
   /** `[allocated by, freed by, blocks]`, or null where it was not counted. */
   thread_matrix: [number, number, number][] | null;
+}
+
+/** Of a recording that holds a sample of the blocks: all amounts are estimates. */
+export interface Sampling {
+  /** At most so many bytes lie between two recorded blocks. */
+  every: number;
+  /** Samples without which nothing is said of a place. */
+  enough: number;
+  /** How far the truth may be from the totals, as in `± 6.3 %`. */
+  allocations: string;
+  bytes: string;
+  peak_bytes: string;
+  exit_bytes: string;
 }
 
 export interface Totals {
@@ -182,6 +197,8 @@ export interface Sites {
   estimate: number[];
   time: number[];
   pinned: number[];
+  /** Recorded requests; empty unless the recording is a sample. */
+  samples: number[];
 }
 
 export interface Excerpt {

@@ -17,7 +17,7 @@ export interface Group {
 }
 
 function empty(frame: number): Group {
-  const sums = { allocations: 0, bytes: 0, peak_bytes: 0, exit_bytes: 0, temporary: 0, time: 0, pinned: 0 };
+  const sums = { allocations: 0, bytes: 0, peak_bytes: 0, exit_bytes: 0, temporary: 0, time: 0, pinned: 0, samples: 0 };
   return { frame, sites: [], sums, reallocations: 0, peakBlocks: 0, exitBlocks: 0, otherThread: 0 };
 }
 
@@ -107,7 +107,9 @@ const LEAST_AT_EXIT = 1 << 20;
 
 /** The places that lead in some measure, the one with most allocations first. */
 export function leads(model: Model, list: readonly Group[]): Lead[] {
-  const { totals } = model.data;
+  const { totals, sampling } = model.data;
+  // Of a sample, nothing is said of places that it has hardly seen.
+  const known = sampling ? list.filter((group) => group.sums.samples >= sampling.enough) : list;
   const wholes: [MeasureId, number][] = [
     ["allocations", totals.allocations],
     ["peak_bytes", totals.peak_bytes],
@@ -116,7 +118,7 @@ export function leads(model: Model, list: readonly Group[]): Lead[] {
   ];
   const found: Lead[] = [];
   for (const [measure, whole] of wholes) {
-    const group = sorted(list, measure)[0];
+    const group = sorted(known, measure)[0];
     if (!group || whole <= 0) continue;
     const part = group.sums[measure];
     if (part < whole * WORTH_A_LOOK) continue;

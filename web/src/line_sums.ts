@@ -6,7 +6,12 @@ import { outermost, sums, sumsByKey } from "./tree.ts";
 
 export type LineMeasure = "allocations" | "bytes" | "peak_bytes" | "temporary" | "estimate";
 
-export const LINE_MEASURES = ["allocations", "bytes", "peak_bytes", "temporary", "estimate"] as const;
+const LINE_MEASURES = ["allocations", "bytes", "peak_bytes", "temporary", "estimate"] as const;
+
+/** Those that the recording has: a sample does not say what is temporary. */
+export function lineMeasures(model: Model): LineMeasure[] {
+  return LINE_MEASURES.filter((id) => !(id === "temporary" && model.data.sampling));
+}
 
 /** A line that occurs in stacks. */
 export interface LineSum {

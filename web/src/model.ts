@@ -4,7 +4,7 @@ import type { Data, Excerpt, Sites } from "./data.ts";
 import { bytes, count, time } from "./format.ts";
 import { mergedLines, outwards, treeOf, type Tree } from "./tree.ts";
 
-export type MeasureId = "allocations" | "bytes" | "peak_bytes" | "exit_bytes" | "temporary" | "time" | "pinned";
+export type MeasureId = "allocations" | "bytes" | "peak_bytes" | "exit_bytes" | "temporary" | "time" | "pinned" | "samples";
 
 /** Something that sites have more or less of. */
 export interface Measure {
@@ -23,6 +23,7 @@ const MEASURES: Measure[] = [
   { id: "temporary", label: "Temporary", help: "blocks freed before their thread allocated again", format: count },
   { id: "time", label: "Allocator time", help: "measured time inside the allocator", format: time },
   { id: "pinned", label: "Pinned", help: "free bytes in pages that the blocks keep resident", format: bytes },
+  { id: "samples", label: "Samples", help: "requests that were recorded: the more, the better the estimates", format: count },
 ];
 
 /** Whose code a frame is, by the number in the data. */
@@ -59,8 +60,9 @@ export class Model {
   constructor(readonly data: Data) {
     this.tree = treeOf(data.nodes.up, data.nodes.frame);
     for (const measure of MEASURES) this.sums.set(measure.id, sum(data.sites[measure.id]));
-    const always = new Set<MeasureId>(["allocations", "bytes", "peak_bytes", "exit_bytes", "temporary"]);
-    this.measures = MEASURES.filter((m) => always.has(m.id) || data.sites[m.id].length > 0);
+    // What follows a block cannot be seen in a sample.
+    const absent = new Set<MeasureId>(data.sampling ? ["temporary"] : []);
+    this.measures = MEASURES.filter((m) => data.sites[m.id].length > 0 && !absent.has(m.id));
     for (const excerpt of data.sources) this.#excerpts.set(excerpt.frame, excerpt);
   }
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Data, Moment } from "../src/data.ts";
 import { bottomUp, topDown, type CallRow } from "../src/call_trees.ts";
 import { groups, leadingSites, leads, sorted } from "../src/groups.ts";
-import { lineSums } from "../src/line_sums.ts";
+import { lineMeasures, lineSums } from "../src/line_sums.ts";
 import { matrix } from "../src/matrix.ts";
 import { Model } from "../src/model.ts";
 import { ABSENT, coarser, decoded } from "../src/pages.ts";
@@ -16,6 +16,7 @@ function data(): Data {
   return {
     heapwise: "0.1.0", command: "app", ending: "exited with 0 after 1 s", duration_ns: 1e9, interception: "preload",
     allocators: [], n_processes: 1,
+    sampling: null,
     totals: {
       allocations: 100, reallocations: 0, deallocations: 90, bytes: 5000, peak_bytes: 4000, peak_blocks: 9, exit_bytes: 0,
       never_freed_bytes: 0,
@@ -33,11 +34,22 @@ function data(): Data {
       node: [3, 4, 1], user: [2, 4, -1], allocations: [70, 20, 10], bytes: [1000, 3000, 1000], reallocations: zeros,
       temporary: [60, 0, 0], peak_bytes: [0, 3000, 1000], peak_blocks: zeros, exit_bytes: zeros, exit_blocks: zeros,
       other_thread: zeros, failed: zeros, p50: [0, -1, -1], p99: [0, -1, -1], estimate: [700, 200, 100],
-      time: [], pinned: [],
+      time: [], pinned: [], samples: [],
     },
     sources: [{ frame: 2, first: 3, lines: ["a", "b"], changed: false }], lines: { files: [], left_out: 0 }, source_files: ["/x/a.rs"], threads: [], thread_matrix: null,
   };
 }
+
+test("of a sample, nothing is said of what it does not show", () => {
+  const sampled = data();
+  sampled.sampling = { every: 65536, enough: 16, allocations: "± 9 %", bytes: "", peak_bytes: "", exit_bytes: "" };
+  sampled.sites.samples = [15, 20, 10];
+  const model = new Model(sampled);
+  assert.deepEqual(model.measures.map((m) => m.id), ["allocations", "bytes", "peak_bytes", "exit_bytes", "samples"]);
+  assert.deepEqual(lineMeasures(model), ["allocations", "bytes", "peak_bytes", "estimate"]);
+  const found = leads(model, groups(model, "line"));
+  assert.deepEqual(found.map((lead) => model.frame(lead.group.frame).place), ["src/main.rs:5"]);
+});
 
 test("a frame is shown with its line, and a site with its stack", () => {
   const model = new Model(data());

@@ -7,7 +7,8 @@ import type { Model } from "../model.ts";
 /** `showFinding` shows one by its place in the list. */
 export function head(model: Model, showFinding: (i: number) => void): HTMLElement {
   const { data } = model;
-  const { totals } = data;
+  const { totals, sampling } = data;
+  const off = (bounds: string | undefined): string => (bounds ? `${bounds}; ` : "");
   const facts = [model.data.ending];
   if (data.n_processes !== 1) facts.push(counted(data.n_processes, "process", "processes"));
   if (data.threads.length !== 1) facts.push(counted(data.threads.length, "thread", "threads"));
@@ -26,18 +27,19 @@ export function head(model: Model, showFinding: (i: number) => void): HTMLElemen
       ...tile(
         "Peak live",
         bytes(totals.peak_bytes),
-        `in ${counted(totals.peak_blocks, "block", "blocks")}, after ${time(data.peak_live_at_ns)}`,
+        `${off(sampling?.peak_bytes)}in ${counted(totals.peak_blocks, "block", "blocks")}, after ${time(data.peak_live_at_ns)}`,
       ),
       ...tile(
         "Allocations",
         count(totals.allocations),
-        `${bytes(totals.bytes)} requested, ${bytes(totals.bytes / Math.max(1, totals.allocations + totals.reallocations))} a request`,
+        `${off(sampling?.allocations)}${bytes(totals.bytes)} requested, ${bytes(totals.bytes / Math.max(1, totals.allocations + totals.reallocations))} a request`,
       ),
-      ...tile(
+      // A sample does not have the block that follows.
+      ...(sampling ? [] : tile(
         "Temporary",
         share(totals.temporary, totals.allocations),
         `${count(totals.temporary)} freed before the next allocation`,
-      ),
+      )),
       ...tile("Reallocations", count(totals.reallocations), "a buffer that grows, for instance"),
       ...tile(
         "Live at exit",

@@ -3,7 +3,7 @@
 import type { SourceText } from "../data.ts";
 import { choice, h, prose, section, whenSeen, type Child } from "../dom.ts";
 import { bytes, count, counted, share, time } from "../format.ts";
-import { lineSums, LINE_MEASURES, type LineMeasure, type LineSum } from "../line_sums.ts";
+import { lineSums, lineMeasures, type LineMeasure, type LineSum } from "../line_sums.ts";
 import type { Model } from "../model.ts";
 
 interface Column {
@@ -34,6 +34,7 @@ export interface LinesView {
 export function linesView(model: Model, showFinding: (i: number) => void): LinesView | null {
   const { findings, lines: { files, left_out } } = model.data;
   if (files.length === 0) return null;
+  const measures = lineMeasures(model);
   let file = files[0]!;
   let measure: LineMeasure = "allocations";
   let amounts: Amounts = "own";
@@ -98,7 +99,7 @@ export function linesView(model: Model, showFinding: (i: number) => void): Lines
   }
 
   function heads(): void {
-    const columns = LINE_MEASURES.map((id) =>
+    const columns = measures.map((id) =>
       h("th", { class: id === measure ? "number chosen" : "number", title: COLUMNS[id].help, attr: { scope: "col" } }, COLUMNS[id].label)
     );
     head.replaceChildren(h(
@@ -111,11 +112,11 @@ export function linesView(model: Model, showFinding: (i: number) => void): Lines
   }
 
   function gap(lines: number): HTMLElement {
-    return h("tr", { class: "gap" }, h("td", { attr: { colspan: String(LINE_MEASURES.length + 2) } }, `⋯ ${counted(lines, "line", "lines")}`));
+    return h("tr", { class: "gap" }, h("td", { attr: { colspan: String(measures.length + 2) } }, `⋯ ${counted(lines, "line", "lines")}`));
   }
 
   function row(number: number, text: string | null, line: LineSum | undefined, most: number): HTMLElement[] {
-    const cells = LINE_MEASURES.map((id) => {
+    const cells = measures.map((id) => {
       const value = line?.[amounts][id] ?? 0;
       return h("td", { class: id === measure ? "number chosen" : "number" }, value > 0 ? COLUMNS[id].format(value) : "");
     });
@@ -125,7 +126,7 @@ export function linesView(model: Model, showFinding: (i: number) => void): Lines
     if (value > 0 && most > 0) element.style.setProperty("--heat", `${Math.round(6 + 54 * (value / most))}%`);
     const found = line ? about(line) : [];
     const notes = found.map((i) =>
-      h("tr", { class: "line-finding" }, h("td", { attr: { colspan: String(LINE_MEASURES.length + 2) } },
+      h("tr", { class: "line-finding" }, h("td", { attr: { colspan: String(measures.length + 2) } },
         h("button", { attr: { type: "button" }, on: { click: () => showFinding(i) } }, `▲ Finding ${i + 1}: `, ...prose(findings[i]!.title))))
     );
     return [element, ...notes];
@@ -165,7 +166,7 @@ export function linesView(model: Model, showFinding: (i: number) => void): Lines
         amounts = id;
         draw();
       }),
-      choice<LineMeasure>("Shade by", LINE_MEASURES.map((id) => ({ id, label: COLUMNS[id].label, title: COLUMNS[id].help })), measure, (id) => {
+      choice<LineMeasure>("Shade by", measures.map((id) => ({ id, label: COLUMNS[id].label, title: COLUMNS[id].help })), measure, (id) => {
         measure = id;
         draw();
       }),

@@ -38,7 +38,9 @@ export function waterfall(model: Model): HTMLElement {
   const { moments } = model.data;
   const title = "Where resident memory goes";
   if (!moments[0]) {
-    const text = "Not measured: the recording has no snapshot of this program's pages.";
+    const text = model.data.sampling
+      ? "Not measured: a sample does not say which blocks are in which page. Record without --sample for that."
+      : "Not measured: the recording has no snapshot of this program's pages.";
     return section("accounting", title, "", h("p", { class: "empty" }, text));
   }
   const body = h("div", { class: "waterfall" });

@@ -2,7 +2,9 @@
 
 use crate::accounting::{Accounting, Breakdown};
 use crate::by_allocator::OfAllocator;
-use crate::heap::{AllocatorTime, CallTimes, FreedAfter, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes};
+use crate::heap::{
+    AllocatorTime, CallTimes, FreedAfter, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes, Variances,
+};
 use crate::marks::Marks;
 use crate::residency::Pages;
 use crate::stacks::modules::{Image, Images};
@@ -282,6 +284,8 @@ pub struct Site {
     pub failed_allocations: u64,
     /// Of the allocations and reallocations, how many were recorded: all of them, unless the recording is a sample.
     pub samples: u64,
+    /// How far its sums may be off, in a recording that is a sample.
+    pub variances: Variances,
     /// Time that the allocator took to allocate, resize and free these blocks, from the calls that
     /// were measured; `None` if none was.
     pub allocator_time: Option<AllocatorTime>,

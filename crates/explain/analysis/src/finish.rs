@@ -55,7 +55,8 @@ impl<O: Observer> Run<O> {
         };
         let expected = late.max(forked.map(|p| p.totals.unknown_frees).sum());
         let environment = self.environment();
-        let sampled = self.sequencer.ledger.variances.errors(self.sequencer.ledger.sampling);
+        let ledger = &self.sequencer.ledger;
+        let sampled = ledger.sample.errors(ledger.sampling, ledger.peaks());
         if let Some(sample) = sampled {
             self.warnings.push(Warning::Sampled { sample, totals });
         }
@@ -218,9 +219,10 @@ impl<O: Observer> Run<O> {
                 exit_births: stats.exit_births.map(|b| *b).unwrap_or_default(),
                 failed_allocations: stats.failed,
                 samples: match ledger.sampling.is_on() {
-                    true => stats.samples,
+                    true => stats.sample.as_ref().map_or(0, |sample| sample.samples),
                     false => stats.allocations + stats.reallocations,
                 },
+                variances: stats.sample.map(|sample| sample.variances(peaks)).unwrap_or_default(),
                 allocator_time: None,
                 times: stats.times,
                 cut: false,

@@ -61,7 +61,10 @@ pub use by_allocator::{OfAllocator, Parts};
 pub use error::{Error, ErrorKind};
 pub use exact::{ExactSite, Numbers, Place, PlaceId};
 pub use files::{FileSums, LineSums};
-pub use heap::{AllocatorTime, FreedAfter, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes, reconcile};
+pub use heap::{
+    AllocatorTime, FreedAfter, Interval, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes, Variances,
+    reconcile,
+};
 pub use heapwise_trace::event::{AllocatorNumber, MarkKind};
 pub use heapwise_trace::file::records::{
     AllocatorInside, BlindSpot, CLibrary, EnvironmentFinding, Interception,

@@ -187,6 +187,7 @@ impl Site {
         self.most_reallocations = self.most_reallocations.max(other.most_reallocations);
         self.failed_allocations += other.failed_allocations;
         self.samples += other.samples;
+        self.variances += other.variances;
         if let Some(times) = &other.times {
             self.times.get_or_insert_default().merge(times);
         }

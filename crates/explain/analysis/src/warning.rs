@@ -1,12 +1,13 @@
 //! What makes a report incomplete or inexact.
 
 use crate::heap::Sampled;
+use crate::measure::Measure;
 use crate::totals::Totals;
 use heapwise_trace::file::Claim;
 use std::fmt;
 
 /// Something the reader of a report should know before trusting its numbers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Warning {
     /// The file ends within a section.
@@ -149,7 +150,7 @@ impl Warning {
             }
             Warning::UnknownThreads { .. } => "their events are counted under an unnamed process",
             Warning::Sampled { .. } => {
-                "± is two standard errors; temporary blocks and growing buffers cannot be seen in a sample"
+                "the truth is within these bounds 19 times out of 20; temporary blocks and growing buffers cannot be seen in a sample"
             }
             Warning::Environment { .. } => {
                 "times, and what the allocator adds to blocks, are not those of the program alone"
@@ -212,17 +213,23 @@ impl fmt::Display for Warning {
             }
             Warning::UnknownThreads { count } => write!(f, "{count} thread(s) without a record"),
             Warning::Sampled { sample, totals } => {
-                let of = |error: u64, of: u64| 200.0 * error as f64 / of.max(1) as f64;
+                let of = |measure, estimate| {
+                    sample
+                        .variances
+                        .interval(measure, estimate)
+                        .around(estimate)
+                        .unwrap_or_else(|| "exact".into())
+                };
                 write!(
                     f,
-                    "sampled: one block for every {} KiB, {} in all; the figures are estimates: requests ± {:.1} %, \
-                     requested bytes ± {:.1} %, peak ± {:.1} %, live at exit ± {:.1} %",
+                    "sampled: one block for every {} KiB, {} in all; the figures are estimates: allocations {}, \
+                     requested bytes {}, peak {}, never freed {}",
                     sample.every.0 as f64 / 1024.0,
                     sample.requests,
-                    of(sample.requests_error, totals.allocations.saturating_add(totals.reallocations)),
-                    of(sample.allocated_bytes_error.0, totals.allocated_bytes.0),
-                    of(sample.peak_live_bytes_error.0, totals.peak_live_bytes.0),
-                    of(sample.live_at_exit_bytes_error.0, totals.live_at_exit_bytes.0),
+                    of(Measure::Allocations, totals.allocations),
+                    of(Measure::AllocatedBytes, totals.allocated_bytes.0),
+                    of(Measure::PeakBytes, totals.peak_live_bytes.0),
+                    of(Measure::LiveAtExitBytes, totals.never_freed_bytes.0),
                 )
             }
             Warning::Environment { what } => {

@@ -6,8 +6,8 @@ pub(crate) mod memory;
 
 use crate::schema::report::{
     AllocatorInside, AllocatorTime, BlindSpot, Estimate, Exit, Finding, Growth, Handover, Interception,
-    Order, Process, Quantiles, Report, SCHEMA, Sampling, Site, SiteSizes, SizeClass, Stacks, Thread, Totals,
-    Warning, Withheld,
+    Intervals, Order, Process, Quantiles, Report, SCHEMA, Sampling, Site, SiteSizes, SizeClass, Stacks,
+    Thread, Totals, Warning, Withheld,
 };
 use frames::Frames;
 use heapwise_analysis::{self as analysis, Analysis};
@@ -210,9 +210,27 @@ fn site<'a>(analysis: &'a Analysis, site: &'a analysis::Site, frames: &mut Frame
         handovers: site.handovers.iter().map(|h| handover(h, None)).collect(),
         exit_births: site.exit_births,
         samples: site.samples,
+        intervals: analysis.sampled.is_some().then(|| intervals(site)),
         cut: site.cut,
         frames_omitted: stack.omitted,
         stack: stack.indices,
+    }
+}
+
+fn intervals(site: &analysis::Site) -> Intervals {
+    let numbers = analysis::Numbers::from(site);
+    let of = |measure: analysis::Measure| {
+        let analysis::Interval { low, high } = site.variances.interval(measure, measure.of(&numbers));
+        [low, high]
+    };
+    Intervals {
+        allocations: of(analysis::Measure::Allocations),
+        reallocations: of(analysis::Measure::Reallocations),
+        allocated_bytes: of(analysis::Measure::AllocatedBytes),
+        peak_bytes: of(analysis::Measure::PeakBytes),
+        peak_blocks: of(analysis::Measure::PeakBlocks),
+        live_at_exit_bytes: of(analysis::Measure::LiveAtExitBytes),
+        live_at_exit_blocks: of(analysis::Measure::LiveAtExitBlocks),
     }
 }
 

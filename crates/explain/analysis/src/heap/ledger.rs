@@ -12,7 +12,7 @@ use super::handover::Handovers;
 use super::live::{Block, LiveBlocks, MOST_REALLOCATIONS, Tick, cut_size};
 use super::recent::Recent;
 use super::reconcile::Reconciler;
-use super::sampling::{Sampling, Variances};
+use super::sampling::{SampleAccount, Sampling};
 use super::site::{Gauge, SiteStats};
 use super::sizes::Sizes;
 use super::timing::{Call, LastCall, NO_CALL};
@@ -115,7 +115,7 @@ pub(crate) struct Ledger {
     pub(super) many: Many,
     pub(super) now_ns: u64,
     pub(crate) sampling: Sampling,
-    pub(crate) variances: Variances,
+    pub(crate) sample: SampleAccount,
     pub(crate) budget: Budget,
 }
 
@@ -419,6 +419,10 @@ impl Ledger {
         }
         stats.most_reallocations = stats.most_reallocations.max(u64::from(reallocations));
         self.gain(process, site, thread, size, weight);
+        if self.sampling.is_on() {
+            self.sample.resized(weight);
+            self.sites[site as usize].sample.get_or_insert_default().resized(weight);
+        }
         if self.reconciler.open {
             self.cancel(process, new, thread);
         }

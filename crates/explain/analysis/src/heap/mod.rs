@@ -5,6 +5,7 @@
 mod exits;
 mod growth;
 mod handover;
+mod interval;
 mod ledger;
 mod lifetimes;
 mod live;
@@ -20,6 +21,7 @@ mod touched_pages;
 
 pub(crate) use growth::GrowthCounts;
 pub(crate) use handover::SiteHandovers;
+pub use interval::{Interval, Variances};
 pub(crate) use ledger::Ledger;
 pub use lifetimes::Lifetimes;
 pub(crate) use live::LiveBlock;

@@ -8,6 +8,7 @@
 //! How far a sum may be off is known, too: a block that was recorded with a probability of 1 in `w` and counts `x` adds
 //! `w (w - 1) x²` to the variance (Horvitz and Thompson). That is a whole number, so what is live can be followed exactly.
 
+use super::interval::Variances;
 use crate::units::Bytes;
 use heapwise_trace::sampling;
 
@@ -35,15 +36,23 @@ impl Sampling {
     }
 }
 
-/// How far sums may be off, as variances.
+/// The part of a variance that blocks have together: of their number, and of their bytes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Variances {
-    samples: u64,
-    requests: u128,
+struct Part {
+    blocks: u128,
     bytes: u128,
-    live: u128,
-    peak: u128,
-    exit: u128,
+}
+
+impl Part {
+    fn add(&mut self, size: u64, weight: u64) {
+        self.blocks = self.blocks.wrapping_add(share(weight, 1));
+        self.bytes = self.bytes.wrapping_add(share(weight, size));
+    }
+
+    fn remove(&mut self, size: u64, weight: u64) {
+        self.blocks = self.blocks.wrapping_sub(share(weight, 1));
+        self.bytes = self.bytes.wrapping_sub(share(weight, size));
+    }
 }
 
 /// What a block that counts `x` adds.
@@ -51,47 +60,86 @@ fn share(weight: u64, x: u64) -> u128 {
     u128::from(weight - 1).wrapping_mul(u128::from(weight)).wrapping_mul(u128::from(x) * u128::from(x))
 }
 
-impl Variances {
-    /// A block was requested.
-    pub(crate) fn request(&mut self, size: u64, weight: u64) {
+/// How far the sums of a sample may be off, those of a site or of all.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SampleAccount {
+    pub(crate) samples: u64,
+    requests: Part,
+    /// Of the number of requests that resized a block.
+    reallocations: u128,
+    live: Part,
+    /// The overall peak to which `peak` belongs.
+    peak_number: u64,
+    peak: Part,
+    exit: Part,
+}
+
+impl SampleAccount {
+    /// A block was requested. `number` counts the overall peaks before that.
+    pub(crate) fn request(&mut self, size: u64, weight: u64, number: u64) {
+        self.before_change(number);
         self.samples += 1;
-        self.requests = self.requests.wrapping_add(share(weight, 1));
-        self.bytes = self.bytes.wrapping_add(share(weight, size));
-        self.live = self.live.wrapping_add(share(weight, size));
+        self.requests.add(size, weight);
+        self.live.add(size, weight);
+    }
+
+    /// It was an old one at a new size.
+    pub(crate) fn resized(&mut self, weight: u64) {
+        self.reallocations = self.reallocations.wrapping_add(share(weight, 1));
     }
 
     /// A block is live no more.
-    pub(crate) fn lose(&mut self, size: u64, weight: u64) {
-        self.live = self.live.wrapping_sub(share(weight, size));
-    }
-
-    /// There was never more live than now.
-    pub(crate) fn peak(&mut self) {
-        self.peak = self.live;
+    pub(crate) fn lose(&mut self, size: u64, weight: u64, number: u64) {
+        self.before_change(number);
+        self.live.remove(size, weight);
     }
 
     /// A block is live at the end.
     pub(crate) fn exit(&mut self, size: u64, weight: u64) {
-        self.exit = self.exit.wrapping_add(share(weight, size));
+        self.exit.add(size, weight);
+    }
+
+    /// If there was a peak since the last change, what is live is still what was live then.
+    fn before_change(&mut self, number: u64) {
+        if self.peak_number != number {
+            self.peak_number = number;
+            self.peak = self.live;
+        }
+    }
+
+    /// The sums, when there were so many peaks in all.
+    pub(crate) fn variances(&self, number: u64) -> Variances {
+        let peak = if self.peak_number == number { self.peak } else { self.live };
+        Variances {
+            allocations: self.requests.blocks.wrapping_sub(self.reallocations) as f64,
+            reallocations: self.reallocations as f64,
+            allocated_bytes: self.requests.bytes as f64,
+            peak_bytes: peak.bytes as f64,
+            peak_blocks: peak.blocks as f64,
+            live_at_exit_bytes: self.exit.bytes as f64,
+            live_at_exit_blocks: self.exit.blocks as f64,
+        }
     }
 
     /// The standard errors for the report; `None` if all blocks were recorded.
-    pub(crate) fn errors(&self, sampling: Sampling) -> Option<Sampled> {
-        let error = |variance: u128| (variance as f64).sqrt().ceil() as u64;
+    pub(crate) fn errors(&self, sampling: Sampling, number: u64) -> Option<Sampled> {
+        let error = |variance: f64| variance.sqrt().ceil() as u64;
+        let variances = self.variances(number);
         sampling.is_on().then(|| Sampled {
             every: Bytes(sampling.sample_bytes),
             requests: self.samples,
-            requests_error: error(self.requests),
-            allocated_bytes_error: Bytes(error(self.bytes)),
-            peak_live_bytes_error: Bytes(error(self.peak)),
-            live_at_exit_bytes_error: Bytes(error(self.exit)),
+            requests_error: error(variances.allocations + variances.reallocations),
+            allocated_bytes_error: Bytes(error(variances.allocated_bytes)),
+            peak_live_bytes_error: Bytes(error(variances.peak_bytes)),
+            live_at_exit_bytes_error: Bytes(error(variances.live_at_exit_bytes)),
+            variances,
         })
     }
 }
 
 /// That a recording holds a sample of the blocks only, and how far the totals may be off. All errors are standard errors: two
 /// times out of three the truth is not further away, and 19 times out of 20 not further than twice that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampled {
     /// At most how many bytes lie between two recorded blocks, on average.
     pub every: Bytes,
@@ -105,4 +153,6 @@ pub struct Sampled {
     pub peak_live_bytes_error: Bytes,
     /// Of what was live at the end.
     pub live_at_exit_bytes_error: Bytes,
+    /// The same as variances, for all that is counted.
+    pub variances: Variances,
 }

@@ -4,6 +4,7 @@ use super::growth::GrowthCounts;
 use super::handover::{Pair, SiteHandovers};
 use super::lifetimes::Lifetimes;
 use super::recent::FreedAfter;
+use super::sampling::SampleAccount;
 use super::spread::SizeCounts;
 use super::timing::CallTimes;
 use crate::analysis::EXIT_PARTS;
@@ -84,8 +85,8 @@ pub(crate) struct SiteStats {
     pub(crate) handovers: Option<Box<SiteHandovers>>,
     pub(crate) times: Option<Box<CallTimes>>,
     pub(crate) failed: u64,
-    /// Requests that were recorded, in a recording that is a sample.
-    pub(crate) samples: u64,
+    /// How far its sums may be off, in a recording that is a sample.
+    pub(crate) sample: Option<Box<SampleAccount>>,
     // Only at the end.
     pub(crate) exit_bytes: u64,
     pub(crate) exit_blocks: u64,

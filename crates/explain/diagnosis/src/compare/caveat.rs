@@ -25,7 +25,7 @@ impl Which {
 }
 
 /// Something to know before the differences are trusted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Caveat {
     /// They are of different programs.

@@ -17,8 +17,8 @@ use crate::report::totals::rss_note;
 use crate::report::warnings::not_seen_items;
 use crate::report::{Lead, ending, lead};
 use crate::schema::report::OfAllocator;
-use heapwise_analysis::{Analysis, Totals};
-use heapwise_diagnosis::{Diagnosis, Finding, Verdict};
+use heapwise_analysis::{Analysis, Measure, Sampled, Totals};
+use heapwise_diagnosis::{Diagnosis, ENOUGH_SAMPLES, Finding, Verdict};
 use serde::Serialize;
 
 #[derive(Debug, Serialize)]
@@ -31,6 +31,8 @@ pub(super) struct Model {
     interception: &'static str,
     allocators: Vec<String>,
     n_processes: usize,
+    /// Null if every block was recorded.
+    sampling: Option<ModelSampling>,
     totals: ModelTotals,
     peak_rss: u64,
     /// What that says about the heap.
@@ -65,6 +67,18 @@ pub(super) struct Model {
     source_files: Vec<String>,
     threads: Vec<Thread>,
     thread_matrix: Option<Vec<(u32, u32, u64)>>,
+}
+
+/// How far the truth may be from the totals of a sample, in words.
+#[derive(Debug, Serialize)]
+struct ModelSampling {
+    every: u64,
+    /// Samples without which nothing is said of a place.
+    enough: u64,
+    allocations: String,
+    bytes: String,
+    peak_bytes: String,
+    exit_bytes: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -137,6 +151,7 @@ impl Model {
             interception: a.meta.interception.name(),
             allocators: allocator_names(a).iter().map(|name| clean(name)).collect(),
             n_processes: a.processes.len(),
+            sampling: a.sampled.as_ref().map(|sampled| sampling(a, sampled)),
             totals: (&a.totals).into(),
             peak_rss: a.memory.peak_rss.0,
             peak_live_at_ns: a.memory.live_peak_at.0,
@@ -183,6 +198,21 @@ impl From<&Totals> for ModelTotals {
             failed: t.failed_allocations,
             lost: t.lost_events,
         }
+    }
+}
+
+fn sampling(analysis: &Analysis, sampled: &Sampled) -> ModelSampling {
+    let around = |measure: Measure| {
+        let estimate = measure.of_run(analysis);
+        sampled.variances.interval(measure, estimate).around(estimate).unwrap_or_default()
+    };
+    ModelSampling {
+        every: sampled.every.0,
+        enough: ENOUGH_SAMPLES,
+        allocations: around(Measure::Allocations),
+        bytes: around(Measure::AllocatedBytes),
+        peak_bytes: around(Measure::PeakBytes),
+        exit_bytes: around(Measure::LiveAtExitBytes),
     }
 }
 

@@ -33,6 +33,8 @@ pub(super) struct Sites {
     time: Vec<u64>,
     /// Empty unless measured.
     pinned: Vec<u64>,
+    /// Recorded requests; empty unless the recording is a sample.
+    samples: Vec<u64>,
 }
 
 impl Sites {
@@ -45,6 +47,9 @@ impl Sites {
         let mut sites = Self::default();
         for site in analysis.sites() {
             sites.push(site, tree, strings);
+        }
+        if analysis.sampled.is_some() {
+            sites.samples = analysis.sites().iter().map(|site| site.samples).collect();
         }
         let n = analysis.sites().len();
         if let Some(times) = options.allocator_time.filter(|times| times.len() == n) {

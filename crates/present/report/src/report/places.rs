@@ -96,13 +96,12 @@ pub(super) fn some(subject: &Subject<'_>, ranking: &Ranking, most: usize) -> Opt
     let on_pages = |title| Column::new(title).only(Shown::Pages);
     let is_sample = subject.analysis.sampled.is_some();
     let mut columns = vec![Column::new("share").least(6)];
-    // How far an estimate can be trusted.
-    columns.extend(is_sample.then(|| Column::new("samples").least(7)));
+    // How far the estimate may be off.
+    columns.extend(is_sample.then(|| Column::new("95 %").least(9)));
+    columns.extend([on_terminal(ranking.heads.0), on_terminal(ranking.heads.1), on_pages("allocations")]);
+    // What follows a block cannot be seen in a sample.
+    columns.extend((!is_sample).then(|| on_pages("temporary")));
     columns.extend([
-        on_terminal(ranking.heads.0),
-        on_terminal(ranking.heads.1),
-        on_pages("allocations"),
-        on_pages("temporary"),
         on_pages("bytes"),
         on_pages("at the peak"),
         on_pages("at exit"),
@@ -113,10 +112,11 @@ pub(super) fn some(subject: &Subject<'_>, ranking: &Ranking, most: usize) -> Opt
         let sums = &row.sums;
         let [part, beside] = ranking.amounts(sums);
         let amounts = [sums.allocated_bytes, sums.peak_bytes, sums.live_at_exit_bytes].map(bytes);
-        let counts = [sums.allocations, sums.temporary_allocations].map(count);
-        let samples = is_sample.then(|| count(row.samples));
+        let temporary = (!is_sample).then_some(sums.temporary_allocations);
+        let counts = [sums.allocations].into_iter().chain(temporary).map(count);
+        let around = is_sample.then(|| row.around(measure));
         let numbers =
-            [share(measure.of(sums), whole)].into_iter().chain(samples).chain([part, beside]).chain(counts);
+            [share(measure.of(sums), whole)].into_iter().chain(around).chain([part, beside]).chain(counts);
         let numbers = numbers.chain(amounts).map(Cell::number);
         let via = row.via(measure).0;
         let via = if via.is_empty() { Cell::empty() } else { Cell::text(Words::name(via)) };

@@ -2,7 +2,8 @@
 
 use crate::document::{Place, Stack, StackFrame};
 use crate::names;
-use heapwise_analysis::{Analysis, Frame, Measure, Numbers, Site, SiteId};
+use heapwise_analysis::{Analysis, Frame, Interval, Measure, Numbers, Site, SiteId, Variances};
+use heapwise_diagnosis::ENOUGH_SAMPLES;
 use std::collections::HashMap;
 
 /// One place in the user's code.
@@ -15,6 +16,8 @@ pub(crate) struct Row {
     pub(crate) sums: Numbers,
     /// Requests that were recorded: all, or those of a sample.
     pub(crate) samples: u64,
+    /// How far the sums may be off, if they are estimates.
+    variances: Variances,
     /// Its sites, what each calls, and its sums.
     sites: Vec<(SiteId, String, Numbers)>,
 }
@@ -30,6 +33,22 @@ impl Row {
             others: ways.saturating_sub(1),
             is_via_apart: true,
             ..Place::default()
+        }
+    }
+
+    /// Between which bounds its part of a measure is.
+    pub(crate) fn interval(&self, measure: Measure) -> Interval {
+        self.variances.interval(measure, measure.of(&self.sums))
+    }
+
+    /// How far the truth may be from its part of a measure, or of how few samples that is known.
+    pub(crate) fn around(&self, measure: Measure) -> String {
+        let around = self.interval(measure).around(measure.of(&self.sums));
+        match (around, self.samples) {
+            (None, _) => "exact".to_owned(),
+            (Some(_), 1) => "1 sample".to_owned(),
+            (Some(_), few @ ..ENOUGH_SAMPLES) => format!("{few} samples"),
+            (Some(around), _) => around,
         }
     }
 
@@ -76,11 +95,19 @@ impl Rows {
             let via = via_of(&stack, site.user_frame).unwrap_or_default();
             let sums = Numbers::from(site);
             let row = *by_place.entry((function.clone(), place.clone())).or_insert_with(|| {
-                list.push(Row { function, place, sums: Numbers::default(), samples: 0, sites: Vec::new() });
+                list.push(Row {
+                    function,
+                    place,
+                    sums: Numbers::default(),
+                    samples: 0,
+                    variances: Variances::default(),
+                    sites: Vec::new(),
+                });
                 list.len() - 1
             });
             list[row].sums += sums;
             list[row].samples += site.samples;
+            list[row].variances += site.variances;
             list[row].sites.push((site.id, via, sums));
         }
         Self { list }

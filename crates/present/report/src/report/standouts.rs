@@ -32,8 +32,8 @@ fn line(subject: &Subject<'_>, ranking: &Ranking) -> Option<Block> {
         return None;
     }
     let part = ranking.measure.of(&row.sums);
-    // A tenth of the whole is worth mentioning; less is not where to begin.
-    if whole == 0 || part.saturating_mul(10) < whole {
+    // A tenth of the whole is worth mentioning; less is not where to begin. Of an estimate, what it is at least counts.
+    if whole == 0 || row.interval(ranking.measure).low.saturating_mul(10) < whole {
         return None;
     }
     let what = match ranking.measure {

@@ -22,10 +22,11 @@ impl Ledger {
         for (_, block) in blocks {
             let weight = self.sampling.weight(block.size);
             let size = block.size.wrapping_mul(weight);
-            if weight > 1 {
-                self.variances.exit(block.size, weight);
-            }
             let site = &mut self.sites[block.site as usize];
+            if weight > 1 {
+                self.sample.exit(block.size, weight);
+                site.sample.get_or_insert_default().exit(block.size, weight);
+            }
             site.lifetimes.add_unended(now.since_ns(block.born), weight);
             if block.reallocations > 0 {
                 site.add_growth(block.reallocations, size);

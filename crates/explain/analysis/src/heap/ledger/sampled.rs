@@ -9,11 +9,11 @@ impl Ledger {
     pub(super) fn gain_sampled(&mut self, process: u32, site: u32, thread: u32, size: u64, weight: u64) {
         let bytes = size.wrapping_mul(weight);
         let stats = &mut self.sites[site as usize];
-        stats.samples += 1;
         stats.allocated_bytes = stats.allocated_bytes.wrapping_add(bytes);
         stats.gain_many(size, weight, self.peaks);
+        stats.sample.get_or_insert_default().request(size, weight, self.peaks);
+        self.sample.request(size, weight, self.peaks);
         self.sizes.add_many(size, weight);
-        self.variances.request(size, weight);
         if self.many.threads {
             self.threads[thread as usize].live.add_many(bytes, weight);
         }
@@ -23,7 +23,6 @@ impl Ledger {
         if self.overall.add_many(bytes, weight) {
             self.peaks += 1;
             self.peak_ns = self.now_ns;
-            self.variances.peak();
         }
         self.timeline.raise(self.overall.bytes);
     }
@@ -33,8 +32,12 @@ impl Ledger {
     pub(super) fn lose_sampled(&mut self, process: u32, block: &Block) {
         let weight = self.sampling.weight(block.size);
         let bytes = block.size.wrapping_mul(weight);
-        self.sites[block.site as usize].lose_many(bytes, weight, self.peaks);
-        self.variances.lose(block.size, weight);
+        let stats = &mut self.sites[block.site as usize];
+        stats.lose_many(bytes, weight, self.peaks);
+        if let Some(sample) = &mut stats.sample {
+            sample.lose(block.size, weight, self.peaks);
+        }
+        self.sample.lose(block.size, weight, self.peaks);
         if self.many.threads {
             self.threads[block.thread as usize].live.remove_many(bytes, weight);
         }

@@ -6,7 +6,7 @@ mod site;
 pub use memory::{
     AllocatorParts, Breakdown, Mark, MarkKind, Memory, OfAllocator, Pinned, Sample, Span, Verdict,
 };
-pub use site::{Frame, Growth, Handover, Quantiles, Site, SiteSizes, SizeClass};
+pub use site::{Frame, Growth, Handover, Intervals, Quantiles, Site, SiteSizes, SizeClass};
 
 use serde::{Deserialize, Serialize};
 

@@ -77,6 +77,8 @@ pub struct Site {
     pub exit_births: [u64; 8],
     /// How many of its allocations and reallocations were recorded: all, or those of a sample.
     pub samples: u64,
+    /// Between which bounds its estimates are 19 times out of 20; null if every block was recorded.
+    pub intervals: Option<Intervals>,
     /// Whether the stack ended early.
     pub cut: bool,
     /// Frames between the inner and the outer ones that `stack` leaves out.
@@ -84,6 +86,26 @@ pub struct Site {
     /// Its frames from the innermost outwards, as indices in `frames` of the report; of more than 512, the 384 innermost and the 128
     /// outermost.
     pub stack: Vec<u32>,
+}
+
+/// Bounds of estimates, the lowest and the highest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct Intervals {
+    /// Of `allocations`.
+    pub allocations: [u64; 2],
+    /// Of `reallocations`.
+    pub reallocations: [u64; 2],
+    /// Of `allocated_bytes`.
+    pub allocated_bytes: [u64; 2],
+    /// Of `peak_bytes`.
+    pub peak_bytes: [u64; 2],
+    /// Of `peak_blocks`.
+    pub peak_blocks: [u64; 2],
+    /// Of `live_at_exit_bytes`.
+    pub live_at_exit_bytes: [u64; 2],
+    /// Of `live_at_exit_blocks`.
+    pub live_at_exit_blocks: [u64; 2],
 }
 
 /// Blocks that one thread allocated and another one freed.
