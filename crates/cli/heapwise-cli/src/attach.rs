@@ -1,7 +1,7 @@
 //! `heapwise attach`: record a process that runs already.
 
 use crate::args::AttachArgs;
-use crate::{Failure, doctor, exit, preload, run};
+use crate::{Failure, doctor, exit, preload, rotation, run};
 use heapwise_collector::{Begun, Left, Request, attach as record};
 use heapwise_environment::is_heap_variable;
 use std::collections::BTreeMap;
@@ -41,6 +41,7 @@ pub(crate) fn attach(args: AttachArgs) -> Result<u8, Failure> {
             "heapwise: {behind} process(es) keep the recorder's memory, where it does nothing: all the time a thread was in it, or had one of its addresses on the stack"
         );
     }
+    rotation::finish();
     run::conclude(&recorded, args.recording)?;
     match recorded.error {
         None => Ok(exit::SUCCESS),

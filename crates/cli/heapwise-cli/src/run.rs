@@ -1,7 +1,10 @@
 //! `heapwise run`: record a program, then say where its memory comes from.
 
 use crate::args::{Format, Look, RecorderChoice, RecordingArgs, RunArgs};
-use crate::{Failure, blind_spots, doctor, exit, inherited, lines, nested, preload, report, result, sources};
+use crate::{
+    Failure, blind_spots, doctor, exit, inherited, lines, nested, preload, report, result, rotation, sources,
+    symbolize,
+};
 use anyhow::{Context, anyhow};
 use heapwise_allocators::{c_library_path, c_library_version};
 use heapwise_analysis::Analysis;
@@ -10,11 +13,10 @@ use heapwise_report::escape::file::{self, Existing};
 use heapwise_report::escape::terminal;
 use heapwise_report::{Style, browser};
 use heapwise_symbols::entry_points;
-use heapwise_trace::file::{Writer, records::CLibrary, tables::Symbols};
+use heapwise_trace::file::records::CLibrary;
 use heapwise_trace::sampling;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -53,6 +55,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
         return Ok(exit::INTERRUPTED);
     };
     let code = u8::try_from(status.shell_code()).unwrap_or(exit::UNEXPECTED);
+    rotation::finish();
     conclude(&recorded, args.recording)?;
     match recorded.error {
         None => Ok(code),
@@ -86,6 +89,7 @@ pub(crate) fn request(args: &RecordingArgs, command: Vec<OsString>) -> Request {
             duration: args.duration,
             max_bytes: args.max_size.map(|size| size.as_u64()),
         },
+        rotation: rotation::of(args),
         verify_every: args.verify,
         sample_bytes: args.sample.map_or(0, |bytes| sampling::distance(bytes.as_u64())),
         through_preload: false,
@@ -161,7 +165,7 @@ fn name(recorded: &Recorded) -> Result<Analysis, Failure> {
     let mut analysis = report::read(file, &recorded.path).map_err(failed)?;
     let symbols = report::add_symbols(&mut analysis, true);
     if recorded.error.is_none() {
-        keep(file, &symbols).context("cannot write symbols to the recording").map_err(failed)?;
+        symbolize::keep(file, &symbols).context("cannot write symbols to the recording").map_err(failed)?;
     }
     lines::explain(&mut analysis);
     Ok(analysis)
@@ -240,15 +244,6 @@ fn write_page(path: &Path, text: &str, force: bool) -> anyhow::Result<()> {
 
 fn exists(path: &Path) -> anyhow::Error {
     anyhow!("{} exists; replace it with --force, or choose another file with --report-file", path.display())
-}
-
-/// Appends the names to the recording, so that it can be read on a machine without the program.
-fn keep(mut file: &File, symbols: &Symbols) -> anyhow::Result<()> {
-    file.seek(SeekFrom::End(0))?;
-    let mut writer = Writer::append(std::io::BufWriter::new(file));
-    writer.symbols(symbols)?;
-    writer.flush()?;
-    Ok(())
 }
 
 fn say_where(recorded: &Recorded) {

@@ -3,8 +3,11 @@
 use crate::progress::Progress;
 use heapwise_analysis::{Analysis, ImageAddresses};
 use heapwise_symbols::{DebugSearch, Frame, Svma, resolve_module};
+use heapwise_trace::file::Writer;
 use heapwise_trace::file::tables::{ImageSymbols, SymbolFrame, Symbols};
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,6 +43,15 @@ pub(crate) fn symbolize(analysis: &Analysis, may_fetch: bool, progress: &Progres
     });
     let symbols = table.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).symbols;
     (symbols, problems.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+}
+
+/// Appends the names to the recording, so that it can be read on a machine without the program.
+pub(crate) fn keep(mut file: &File, symbols: &Symbols) -> anyhow::Result<()> {
+    file.seek(SeekFrom::End(0))?;
+    let mut writer = Writer::append(std::io::BufWriter::new(file));
+    writer.symbols(symbols)?;
+    writer.flush()?;
+    Ok(())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

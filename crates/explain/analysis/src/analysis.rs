@@ -3,7 +3,8 @@
 use crate::accounting::{Accounting, Breakdown};
 use crate::by_allocator::OfAllocator;
 use crate::heap::{
-    AllocatorTime, CallTimes, FreedAfter, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes, Variances,
+    AllocatorTime, CallTimes, CarriedSums, FreedAfter, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes,
+    Variances,
 };
 use crate::marks::Marks;
 use crate::residency::Pages;
@@ -51,6 +52,8 @@ pub struct Analysis {
     pub allocators: Vec<OfAllocator>,
     /// If only a sample of the blocks was recorded: which, and how far the totals may be off.
     pub sampled: Option<Sampled>,
+    /// Of a file that goes on with a recording: the blocks that were live when it began. They are in no number of requests.
+    pub carried: CarriedSums,
     /// How large the requests were.
     pub sizes: Sizes,
     /// How far the captured stacks can be trusted.

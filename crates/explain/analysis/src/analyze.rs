@@ -105,12 +105,14 @@ pub(crate) struct Run<O = ()> {
     pub(crate) skipped: u64,
     pub(crate) first_skipped: String,
     budget: Budget,
+    /// Whether blocks of processes that go on are not ended, but taken out.
+    pub(crate) takes_live: bool,
     /// Whether it was reported that the budget is exceeded.
     is_reported: bool,
 }
 
 impl<O: Observer + Default> Run<O> {
-    fn new(budget: Budget) -> Self {
+    pub(crate) fn new(budget: Budget) -> Self {
         let mut run = Self { budget: budget.clone(), ..Self::default() };
         run.sequencer.ledger.marks.budget = budget.clone();
         run.sequencer.ledger.budget = budget;
@@ -123,8 +125,25 @@ impl<O: Observer> Run<O> {
         mut self,
         mut reader: Reader<R>,
         options: &Options,
-        mut progress: impl FnMut(u64),
+        progress: impl FnMut(u64),
     ) -> Result<Analysis, Error> {
+        self.go_through(&mut reader, progress)?;
+        let damaged = |claim| Warning::Damaged { offset: reader.offset(), claim };
+        match reader.tail() {
+            Some(Tail::Truncated) => self.warnings.push(Warning::Truncated),
+            Some(Tail::Damaged) => self.warnings.push(damaged(None)),
+            Some(Tail::Excessive(claim)) => self.warnings.push(damaged(Some(claim))),
+            Some(Tail::Clean) | None => {}
+        }
+        Ok(self.finish(options))
+    }
+
+    /// All sections of a recording, or those before its tail.
+    pub(crate) fn go_through<R: Read>(
+        &mut self,
+        reader: &mut Reader<R>,
+        mut progress: impl FnMut(u64),
+    ) -> Result<(), Error> {
         loop {
             self.at = reader.offset();
             match reader.next_section() {
@@ -140,14 +159,7 @@ impl<O: Observer> Run<O> {
             }
             progress(reader.offset());
         }
-        let damaged = |claim| Warning::Damaged { offset: reader.offset(), claim };
-        match reader.tail() {
-            Some(Tail::Truncated) => self.warnings.push(Warning::Truncated),
-            Some(Tail::Damaged) => self.warnings.push(damaged(None)),
-            Some(Tail::Excessive(claim)) => self.warnings.push(damaged(Some(claim))),
-            Some(Tail::Clean) | None => {}
-        }
-        Ok(self.finish(options))
+        Ok(())
     }
 
     fn section(&mut self, section: Section) {
@@ -173,6 +185,10 @@ impl<O: Observer> Run<O> {
                 let thread = &mut self.threads[slot as usize];
                 thread.info = info;
                 thread.has_record = true;
+                if self.meta.part > 1 && self.held.is_none() && self.sequencer.n_events == 0 {
+                    // An earlier file has its first events, and its creation.
+                    self.sequencer.goes_on(slot);
+                }
             }
             Section::Module(info) => {
                 let slot = self.process_slot(info.process) as usize;
@@ -194,7 +210,9 @@ impl<O: Observer> Run<O> {
             Section::Samples(samples) => samples.0.iter().for_each(|s| self.sample(s)),
             Section::ProcessEnd(end) => {
                 let slot = self.process_slot(end.index);
-                self.sequencer.end_process(slot, end.epoch.0);
+                if !(self.takes_live && end.still_running) {
+                    self.sequencer.end_process(slot, end.epoch.0);
+                }
                 self.sequencer.observer.process_ended(slot as usize, end.epoch);
                 self.all_are_sampled();
                 let process = &mut self.processes[slot as usize];
@@ -234,6 +252,13 @@ impl<O: Observer> Run<O> {
                     return;
                 }
                 self.symbols.push(symbols);
+            }
+            Section::Carried(carried) => {
+                let process = self.process_slot(carried.process);
+                for block in &carried.blocks {
+                    let thread = self.thread_slot(block.thread, process, 0);
+                    self.sequencer.ledger.carry(thread, block);
+                }
             }
             Section::RunEnd(end) => self.end = Some(end),
             // Written by a newer heapwise of the same major version, which promises that it may be skipped.

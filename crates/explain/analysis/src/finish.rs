@@ -56,6 +56,7 @@ impl<O: Observer> Run<O> {
         let expected = late.max(forked.map(|p| p.totals.unknown_frees).sum());
         let environment = self.environment();
         let ledger = &self.sequencer.ledger;
+        let carried = ledger.carried;
         let sampled = ledger.sample.errors(ledger.sampling, ledger.peaks());
         if let Some(sample) = sampled {
             self.warnings.push(Warning::Sampled { sample, totals });
@@ -116,6 +117,7 @@ impl<O: Observer> Run<O> {
             allocators,
             residency,
             sampled,
+            carried,
             sizes: std::mem::take(&mut ledger.sizes),
             stacks,
             blind_spots,
@@ -378,8 +380,9 @@ impl<O: Observer> Run<O> {
         }
         let running = self.processes.iter().filter(|p| p.end.as_ref().is_some_and(|e| e.still_running));
         let pids: Vec<u32> = running.map(|p| p.info.pid).collect();
-        // A process that was attached to goes on, which the head of a report says.
-        if !pids.is_empty() && self.meta.interception != Interception::Attach {
+        // That a process goes on that was attached to, or in the next file, is what the head of a report says.
+        let goes_on = self.end.as_ref().is_some_and(|end| end.goes_on);
+        if !pids.is_empty() && self.meta.interception != Interception::Attach && !goes_on {
             warnings.push(Warning::StillRunning { pids });
         }
         if totals.lost_events > 0 {

@@ -28,6 +28,7 @@ mod analyze;
 pub mod buckets;
 mod budget;
 mod by_allocator;
+mod carry;
 mod clock;
 mod error;
 mod exact;
@@ -58,12 +59,13 @@ pub use analysis::{
 };
 pub use analyze::{Options, analyze, observe};
 pub use by_allocator::{OfAllocator, Parts};
+pub use carry::live_blocks;
 pub use error::{Error, ErrorKind};
 pub use exact::{ExactSite, Numbers, Place, PlaceId};
 pub use files::{FileSums, LineSums};
 pub use heap::{
-    AllocatorTime, FreedAfter, Interval, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes, Variances,
-    reconcile,
+    AllocatorTime, CarriedSums, FreedAfter, Interval, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes,
+    Variances, reconcile,
 };
 pub use heapwise_trace::event::{AllocatorNumber, MarkKind};
 pub use heapwise_trace::file::records::{

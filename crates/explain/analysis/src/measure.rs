@@ -1,5 +1,6 @@
 //! The one vocabulary of what a recording is measured by: the same names in differences, exports, thresholds and their JSON.
 
+use crate::heap::{Interval, Variances, interval};
 use crate::{Analysis, Numbers};
 
 /// An amount of which less is better.
@@ -101,6 +102,25 @@ impl Measure {
             Self::PeakRssBytes => analysis.memory.peak_rss.0,
             Self::DurationNs => analysis.duration.0,
         }
+    }
+
+    /// The variance of an estimate of it; 0 for what a sample says nothing of.
+    pub fn variance(self, of: &Variances) -> f64 {
+        match self {
+            Self::Allocations => of.allocations,
+            Self::Reallocations => of.reallocations,
+            Self::AllocatedBytes => of.allocated_bytes,
+            Self::PeakBytes => of.peak_bytes,
+            Self::PeakBlocks => of.peak_blocks,
+            Self::LiveAtExitBytes => of.live_at_exit_bytes,
+            Self::LiveAtExitBlocks => of.live_at_exit_blocks,
+            Self::TemporaryAllocations | Self::PeakRssBytes | Self::DurationNs => 0.0,
+        }
+    }
+
+    /// Between which bounds an amount of it is, if that was estimated.
+    pub fn interval(self, of: &Variances, estimate: u64) -> Interval {
+        interval(self.variance(of), estimate)
     }
 
     /// The amount of a call site, or of several; 0 for what sites do not have.

@@ -1,7 +1,6 @@
 //! What makes a report incomplete or inexact.
 
-use crate::heap::Sampled;
-use crate::measure::Measure;
+use crate::heap::{Sampled, interval};
 use crate::totals::Totals;
 use heapwise_trace::file::Claim;
 use std::fmt;
@@ -213,23 +212,20 @@ impl fmt::Display for Warning {
             }
             Warning::UnknownThreads { count } => write!(f, "{count} thread(s) without a record"),
             Warning::Sampled { sample, totals } => {
-                let of = |measure, estimate| {
-                    sample
-                        .variances
-                        .interval(measure, estimate)
-                        .around(estimate)
-                        .unwrap_or_else(|| "exact".into())
+                let of = |variance, estimate| {
+                    interval(variance, estimate).around(estimate).unwrap_or_else(|| "exact".into())
                 };
+                let variances = &sample.variances;
                 write!(
                     f,
                     "sampled: one block for every {} KiB, {} in all; the figures are estimates: allocations {}, \
                      requested bytes {}, peak {}, never freed {}",
                     sample.every.0 as f64 / 1024.0,
                     sample.requests,
-                    of(Measure::Allocations, totals.allocations),
-                    of(Measure::AllocatedBytes, totals.allocated_bytes.0),
-                    of(Measure::PeakBytes, totals.peak_live_bytes.0),
-                    of(Measure::LiveAtExitBytes, totals.never_freed_bytes.0),
+                    of(variances.allocations, totals.allocations),
+                    of(variances.allocated_bytes, totals.allocated_bytes.0),
+                    of(variances.peak_bytes, totals.peak_live_bytes.0),
+                    of(variances.live_at_exit_bytes, totals.never_freed_bytes.0),
                 )
             }
             Warning::Environment { what } => {

@@ -6,7 +6,7 @@ pub(crate) mod memory;
 
 use crate::schema::report::{
     AllocatorInside, AllocatorTime, BlindSpot, Estimate, Exit, Finding, Growth, Handover, Interception,
-    Intervals, Order, Process, Quantiles, Report, SCHEMA, Sampling, Site, SiteSizes, SizeClass, Stacks,
+    Intervals, Order, Part, Process, Quantiles, Report, SCHEMA, Sampling, Site, SiteSizes, SizeClass, Stacks,
     Thread, Totals, Warning, Withheld,
 };
 use frames::Frames;
@@ -36,6 +36,12 @@ fn report<'a>(a: &'a Analysis, d: &Diagnosis, options: &JsonOptions) -> Report<'
         command: a.meta.command.clone(),
         exit: Exit { code: end.and_then(|e| e.exit_code), signal: end.and_then(|e| e.signal) },
         duration_ns: a.duration.0,
+        part: (a.meta.part > 0).then(|| Part {
+            number: a.meta.part,
+            goes_on: end.is_some_and(|end| end.goes_on),
+            live_at_start_blocks: a.carried.blocks,
+            live_at_start_bytes: a.carried.bytes.0,
+        }),
         totals: (&a.totals).into(),
         allocator_time: a.allocator_time().map(|t| AllocatorTime {
             time_ns: t.time.0,
@@ -220,7 +226,7 @@ fn site<'a>(analysis: &'a Analysis, site: &'a analysis::Site, frames: &mut Frame
 fn intervals(site: &analysis::Site) -> Intervals {
     let numbers = analysis::Numbers::from(site);
     let of = |measure: analysis::Measure| {
-        let analysis::Interval { low, high } = site.variances.interval(measure, measure.of(&numbers));
+        let analysis::Interval { low, high } = measure.interval(&site.variances, measure.of(&numbers));
         [low, high]
     };
     Intervals {

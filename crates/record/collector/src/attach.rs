@@ -1,16 +1,17 @@
 //! A recording of a process that runs already: from its id to a file.
 
-use crate::collect::{Collector, Control, Helpers, Outcome};
+use crate::collect::{Collector, Control, Cuts, Helpers, Outcome};
 use crate::encode::Packer;
 use crate::error::{Error, ErrorKind};
 use crate::examine::Examiner;
-use crate::hooks::{self, Planner};
+use crate::hooks::Planner;
 use crate::inject::Refused;
 use crate::inject::attach::{Attached, Opened, prepare};
 use crate::inject::children::Children;
 use crate::inject::detach::{self, Parting};
 use crate::other_ids::{OtherIds, inner_id};
-use crate::record::{Left, Limits, Recorded, Request, meta, unseen};
+use crate::record::{KnownSpots, Left, Limits, NewFile, Recorded, Request, meta, new_file, run_end, unseen};
+use crate::rotation::Files;
 use crate::session::{PreloadLibrary, Session, Settings};
 use crate::sys::page_bytes;
 use crate::usable::Probes;
@@ -48,16 +49,16 @@ pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded
     let prepared = prepare(pid, &mut planner).map_err(not_attached)?;
     let image = request.image.as_ref().ok_or_else(|| not_attached(Refused::NoImage))?;
     let program = request.command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let (path, file) = match &request.output {
-        Some(path) => (path.clone(), output::create(path, request.force)?),
-        None => create_anew(&output::default_name(&program, pid))?,
-    };
+    let mut meta = meta(request, Interception::Attach);
+    let NewFile { path, file, files } =
+        new_file(request, &program, &mut meta, |program| create_anew(&output::default_name(program, pid)))?;
+    let shown = files.as_ref().map_or_else(|| path.clone(), Files::pattern);
     let failed = |what| move |reason| ErrorKind::System { what, reason };
-    let packer = Packer::start(file, &meta(request, Interception::Attach), || {})
+    let packer = Packer::start(file, &meta, files, || {})
         .map_err(|error: FileError| std::io::Error::other(error.to_string()))
         .map_err(failed("cannot write the recording"))
         .inspect_err(|_| output::remove(&path))?;
-    let (give_up, known) = (request.give_up, path.clone());
+    let (give_up, known) = (request.give_up, shown);
     signals::install(move || give_up(&known)).map_err(failed("cannot handle signals"))?;
 
     let since = started_at(pid);
@@ -88,7 +89,13 @@ pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded
     // The time counts from when the process goes on, recorded.
     let limits = Limits { duration: None, ..request.limits };
     let delay = request.limits.delay.unwrap_or_default();
-    let collector = Collector::new(&session, &packer, limits, started, page_bytes(), helpers);
+    let known = KnownSpots::default();
+    let cut = |outcome: &Outcome| RunEnd {
+        blind_spots: known.again(outcome, || unseen(pid, &session, outcome, request, None)),
+        ..run_end(outcome, &session, &clocks)
+    };
+    let cuts = request.rotation.map(|rotation| Cuts { every: rotation.every, end: &cut });
+    let collector = Collector::new(&session, &packer, limits, started, page_bytes(), helpers).with_cuts(cuts);
     let cpu_before = cpu_of(pid);
     let whole = std::thread::scope(|scope| {
         let collecting = scope.spawn(|| collector.run(&control));
@@ -158,21 +165,14 @@ fn finish(pid: u32, request: &Request, session: &Session, packer: Packer, end: E
     let End { path, started, ended, cpu_ns, clocks, outcome, left } = end;
     let run_end = RunEnd {
         duration_ns: ended.duration_since(started).as_nanos() as u64,
-        stopped_early: outcome.stopped_early.clone(),
         blind_spots: unseen(pid, session, &outcome, request, None),
-        refused_processes: session.header().refused.load(Ordering::Relaxed),
-        peak_rss_bytes: outcome.peak_rss_bytes,
-        shared_pages_count_once: outcome.shared_pages_count_once,
-        cpu_ns,
-        ticks_per_second: clocks.ticks_per_second(),
-        ticks_overhead: ticks::overhead(),
-        allocators_inside: hooks::inside(&outcome.entered),
-        refusals: outcome.refusals,
-        ..RunEnd::default()
+        // That of the whole recording says nothing of its last part.
+        cpu_ns: if request.rotation.is_some() { 0 } else { cpu_ns },
+        ..run_end(&outcome, session, &clocks)
     };
     let packed = packer.finish(&run_end);
     Recorded {
-        path,
+        path: packed.path.unwrap_or(path),
         file: packed.file,
         exit: None,
         ended,

@@ -15,6 +15,7 @@ use crate::news::News;
 use crate::process::{Common, Process};
 use crate::refusals::{Refusals, Refused};
 use crate::residency;
+use crate::rotation::Cut;
 use crate::session::Session;
 use crate::shares::Shares;
 use crate::signals;
@@ -23,7 +24,7 @@ use crate::sys;
 use crate::usable::Probes;
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::pages::Reason;
-use heapwise_trace::file::records::{ProcessIndex, Refusal, ThreadIndex};
+use heapwise_trace::file::records::{ProcessIndex, Refusal, RunEnd, ThreadIndex};
 use heapwise_trace::live::layout::ring_capacity;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -68,8 +69,20 @@ pub struct Stops {
     pub max_bytes: Option<u64>,
 }
 
+/// When the recording goes on in another file, and what the old one ends with, by what is known then.
+pub(crate) struct Cuts<'a> {
+    pub(crate) every: Duration,
+    pub(crate) end: &'a (dyn Fn(&Outcome) -> RunEnd + Sync),
+}
+
+impl std::fmt::Debug for Cuts<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cuts").field("every", &self.every).finish_non_exhaustive()
+    }
+}
+
 /// What the loop found out.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Why recording stopped before it was requested to stop.
     pub stopped_early: Option<String>,
@@ -140,6 +153,9 @@ pub struct Collector<'a> {
     session: &'a Session,
     packer: &'a Packer,
     stops: Stops,
+    cuts: Option<Cuts<'a>>,
+    /// When the file at hand is to end.
+    next_cut: Duration,
     started: Instant,
     processes: Vec<Process>,
     newest_seen: u64,
@@ -185,6 +201,8 @@ impl<'a> Collector<'a> {
             session,
             packer,
             stops,
+            cuts: None,
+            next_cut: Duration::MAX,
             started,
             processes: Vec::new(),
             newest_seen: 0,
@@ -212,6 +230,12 @@ impl<'a> Collector<'a> {
             resumed: stops.delay.is_none(),
             failed: false,
         }
+    }
+
+    /// The recording is to be in several files.
+    pub(crate) fn with_cuts(self, cuts: Option<Cuts<'a>>) -> Self {
+        let next_cut = cuts.as_ref().map_or(Duration::MAX, |cuts| cuts.every);
+        Self { cuts, next_cut, ..self }
     }
 
     /// Runs until the command has ended and, unless [`Control::abandon`] is set, every recorded process with it.
@@ -254,6 +278,7 @@ impl<'a> Collector<'a> {
             let wanted = every + u128::from(signals::snapshots_wanted());
             if wanted != asked {
                 asked = wanted;
+                self.next_cut = self.next_cut.min(now);
                 (0..self.processes.len()).for_each(|i| self.snapshot(i, Reason::Requested));
             }
             if now >= checked + CHECK {
@@ -276,7 +301,7 @@ impl<'a> Collector<'a> {
         self.outcome.refusals = self.refusals.into_records();
         self.outcome.not_recorded = self.children.end(self.session);
         self.outcome.strays = self.strays.into_programs(&self.outcome.joined);
-        self.outcome.images = self.images.into_paths();
+        self.outcome.images = self.images.paths();
         self.outcome
     }
 
@@ -463,7 +488,37 @@ impl<'a> Collector<'a> {
         self.probes.want_inside(self.planner.numbered());
         self.processes.iter_mut().for_each(|process| self.probes.hear(process));
         self.batch.sizes.extend(self.probes.answers(wait));
+        if !wait && !held_back && !self.processes.is_empty() {
+            self.cut_if_due();
+        }
         self.forward(wait, held_back);
+    }
+
+    /// Ends the file at hand with this batch if it is time.
+    fn cut_if_due(&mut self) {
+        let Some(cuts) = &self.cuts else { return };
+        let now = self.started.elapsed();
+        // Everything that was published before the watermark is there, and when that was is known.
+        if now < self.next_cut
+            || self.batch.clock.0.last().map(|(epoch, _)| *epoch) != Some(self.batch.watermark)
+        {
+            return;
+        }
+        let watermark = self.batch.watermark;
+        let processes = self.processes.iter_mut().map(|process| process.so_far(watermark, true)).collect();
+        let mut outcome = self.outcome.clone();
+        outcome.images = self.images.paths();
+        for process in &self.processes {
+            for (of, entered) in process.entered(&self.planner) {
+                outcome.entered.entry(of).or_default().merge(&entered);
+            }
+        }
+        let end = (cuts.end)(&outcome);
+        self.next_cut = now + cuts.every;
+        // The next file has a peak of its own.
+        self.outcome.peak_rss_bytes = 0;
+        self.knows_peak = false;
+        self.batch.cut = Some(Box::new(Cut { end, processes }));
     }
 
     /// Hands the batch to the packer. If something is `held_back`, it promises no more than the one before.
@@ -484,7 +539,12 @@ impl<'a> Collector<'a> {
                 self.sent_watermark = promised;
                 self.pending_bytes = self.processes.iter().map(Process::pending_bytes).sum();
             }
-            Err(TrySendError::Full(batch)) => self.batch = batch,
+            Err(TrySendError::Full(batch)) => {
+                self.batch = batch;
+                if let Some(cut) = self.batch.cut.take() {
+                    self.put_off(*cut);
+                }
+            }
             Err(TrySendError::Disconnected(_)) => {
                 self.pending_bytes = self.processes.iter().map(Process::pending_bytes).sum();
                 if !std::mem::replace(&mut self.failed, true) {
@@ -493,6 +553,17 @@ impl<'a> Collector<'a> {
             }
         }
         self.batch.watermark = watermark;
+    }
+
+    /// A file cannot end yet.
+    fn put_off(&mut self, cut: Cut) {
+        self.next_cut = Duration::ZERO;
+        self.outcome.peak_rss_bytes = self.outcome.peak_rss_bytes.max(cut.end.peak_rss_bytes);
+        for process in &mut self.processes {
+            if let Some(end) = cut.processes.iter().find(|end| end.index == process.info.index) {
+                process.take_back(end);
+            }
+        }
     }
 
     /// Sleeps for a tick, or less if a ring fills.

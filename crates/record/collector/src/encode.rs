@@ -1,8 +1,10 @@
 //! The thread that packs what was drained and writes the file.
 
+use crate::buffers::Buffers;
 use crate::news::News;
 use crate::output::SectionFile;
 use crate::refusals::{Refusals, Refused};
+use crate::rotation::{self, Cut, Files, NODES_AT_ONCE};
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::pages::{Snapshot, UsableSizes};
@@ -11,9 +13,10 @@ use heapwise_trace::file::tables::{ClockReadings, Nodes, Samples};
 use heapwise_trace::file::{Error, Writer};
 use std::collections::HashMap;
 use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 /// What was collected since the batch before.
@@ -36,35 +39,14 @@ pub struct Batch {
     pub snapshots: Vec<Snapshot>,
     /// Processes that ended.
     pub ends: Vec<ProcessEnd>,
+    /// The file ends with what was published before the watermark, and the next one begins.
+    pub cut: Option<Box<Cut>>,
 }
 
 /// Batches that wait for the packer: with those being filled and packed, the bound on the collector's memory.
 const QUEUE: usize = 4;
 /// A section of events is ended here, well below what a reader accepts.
 const MOST_SECTION_BYTES: usize = 24 << 20;
-/// Nodes per section, so that sections stay small.
-const NODES_AT_ONCE: usize = 1 << 20;
-
-/// Buffers that go round between the loop and the packer: fresh memory would have to be faulted in each time.
-#[derive(Debug, Default)]
-pub struct Buffers(Mutex<Vec<Vec<u64>>>);
-
-/// Buffers that are kept for later.
-const KEPT_BUFFERS: usize = 64;
-
-impl Buffers {
-    /// An empty buffer.
-    pub fn take(&self) -> Vec<u64> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
-    }
-
-    fn recycle(&self, buffer: Vec<u64>) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() < KEPT_BUFFERS {
-            kept.push(buffer);
-        }
-    }
-}
 
 /// The packer as the collector's loop sees it.
 #[derive(Debug)]
@@ -87,21 +69,24 @@ pub struct Packed {
     pub events: u64,
     /// Why it ended before all was written.
     pub error: Option<Error>,
+    /// Where the file is, if it is the last one of several.
+    pub path: Option<PathBuf>,
 }
 
 impl Packer {
-    /// Begins a recording in `file`. The packer's thread calls `prepare` first.
+    /// Begins a recording in `file`, the first of several if there are to be more. The packer's thread calls `prepare` first.
     ///
     /// # Errors
     /// The file's.
-    pub fn start(file: File, meta: &Meta, prepare: fn()) -> Result<Self, Error> {
+    pub fn start(file: File, meta: &Meta, files: Option<Files>, prepare: fn()) -> Result<Self, Error> {
         let mut writer = Writer::new(SectionFile::new(file), meta)?;
         writer.flush()?;
         let (batches, queue) = sync_channel(QUEUE);
         let buffers = Arc::new(Buffers::default());
         let written = Arc::new(AtomicU64::new(writer.written()));
         let work = Work {
-            writer,
+            writer: Some(writer),
+            files,
             encoder: EventsEncoder::default(),
             epochs: HashMap::new(),
             events: 0,
@@ -132,7 +117,9 @@ impl Packer {
 
 #[derive(Debug)]
 struct Work {
-    writer: Writer<SectionFile>,
+    /// None only after it could not be replaced by the next one.
+    writer: Option<Writer<SectionFile>>,
+    files: Option<Files>,
     encoder: EventsEncoder,
     /// The epoch after each thread's last event.
     epochs: HashMap<ThreadIndex, Epoch>,
@@ -150,7 +137,7 @@ struct Work {
 impl Work {
     fn run(mut self, queue: &Receiver<Batch>) -> Self {
         for batch in queue {
-            let result = self.write(batch);
+            let result = self.pack(batch);
             if !self.took(result) {
                 // Leaving the queue closes it, which is the signal for the collector's loop to stop.
                 break;
@@ -163,7 +150,7 @@ impl Work {
     fn took(&mut self, result: Result<(), Error>) -> bool {
         match result {
             Ok(()) => {
-                self.whole = self.writer.written();
+                self.whole = self.writer.as_ref().map_or(self.whole, Writer::written);
                 self.written.store(self.whole, Ordering::Relaxed);
             }
             Err(error) => self.error = Some(error),
@@ -174,20 +161,74 @@ impl Work {
     fn finish(mut self, end: &RunEnd) -> Packed {
         if self.error.is_none() {
             let mut end = end.clone();
+            end.duration_ns = end.duration_ns.saturating_sub(self.began_ns());
             end.refusals.extend(std::mem::take(&mut self.refusals).into_records());
-            let result = self.writer.run_end(&end).and_then(|()| self.writer.flush());
+            let result = self.writer().and_then(|w| w.run_end(&end).and_then(|()| w.flush()));
             self.took(result);
         }
         let mut error = self.error;
-        let file = match self.writer.into_inner().cut(self.whole) {
-            Ok(file) => file,
-            Err(e) => stand_in(e, &mut error),
+        let path = self.files.as_ref().map(|files| files.path().to_owned());
+        let file = match self.writer.map(|writer| writer.into_inner().cut(self.whole)) {
+            Some(Ok(file)) => file,
+            Some(Err(e)) => stand_in(e, &mut error),
+            None => stand_in(std::io::ErrorKind::NotFound.into(), &mut error),
         };
-        Packed { file, events: self.events, error }
+        Packed { file, events: self.events, error, path }
     }
 
-    fn write(&mut self, batch: Batch) -> Result<(), Error> {
-        let w = &mut self.writer;
+    fn writer(&mut self) -> Result<&mut Writer<SectionFile>, Error> {
+        self.writer.as_mut().ok_or_else(|| std::io::Error::from(std::io::ErrorKind::NotFound).into())
+    }
+
+    /// When the file at hand began.
+    fn began_ns(&self) -> u64 {
+        self.files.as_ref().map_or(0, Files::began_ns)
+    }
+
+    /// Writes a batch, and begins the next file where it says so.
+    fn pack(&mut self, mut batch: Batch) -> Result<(), Error> {
+        let (Some(cut), Some(&at)) = (batch.cut.take(), batch.clock.0.last()) else {
+            return self.write(batch);
+        };
+        let later = rotation::split(&mut batch.blocks, batch.watermark, &self.buffers);
+        self.write(batch)?;
+        self.begin_next(*cut, at)?;
+        self.write(Batch { watermark: at.0, blocks: later, ..Batch::default() })
+    }
+
+    /// Ends the file at hand, which is complete up to a reading of the clock, and begins the next one.
+    fn begin_next(&mut self, Cut { mut end, processes }: Cut, at: (Epoch, u64)) -> Result<(), Error> {
+        let Some(mut files) = self.files.take() else { return Ok(()) };
+        end.duration_ns = at.1.saturating_sub(files.began_ns());
+        end.goes_on = true;
+        end.refusals.extend(std::mem::take(&mut self.refusals).into_records());
+        let writer = self.writer()?;
+        processes.iter().try_for_each(|process| writer.process_end(process))?;
+        writer.run_end(&end)?;
+        writer.flush()?;
+        self.whole = writer.written();
+        let old = self.writer.take().map(|writer| writer.into_inner().cut(self.whole)).transpose()?;
+        let next = old.as_ref().map(|old| files.next(old, at)).transpose();
+        self.files = Some(files);
+        match next {
+            Ok(next) => self.writer = next,
+            Err(error) => {
+                // The old one stays as it is, complete.
+                self.writer = old.map(|old| Writer::append(SectionFile::new(old)));
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, mut batch: Batch) -> Result<(), Error> {
+        let began_ns = self.began_ns();
+        batch.clock.0.iter_mut().for_each(|(_, time_ns)| *time_ns = time_ns.saturating_sub(began_ns));
+        batch.samples.0.iter_mut().for_each(|s| s.time_ns = s.time_ns.saturating_sub(began_ns));
+        batch.snapshots.iter_mut().for_each(|s| s.time_ns = s.time_ns.saturating_sub(began_ns));
+        let Some(w) = &mut self.writer else {
+            return Err(std::io::Error::from(std::io::ErrorKind::NotFound).into());
+        };
         batch.processes.iter().try_for_each(|p| w.process(p))?;
         for thread in &batch.news.threads {
             self.epochs.insert(thread.index, thread.start_epoch);

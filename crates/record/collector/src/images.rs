@@ -57,8 +57,8 @@ impl Images {
     }
 
     /// The paths of all files.
-    pub(crate) fn into_paths(self) -> Vec<PathBuf> {
-        let mut paths: Vec<_> = self.known.into_values().map(|image| image.path).collect();
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        let mut paths: Vec<_> = self.known.values().map(|image| image.path.clone()).collect();
         paths.sort();
         paths
     }
@@ -142,7 +142,7 @@ mod tests {
         let ours = loaded.iter().find(|range| range.contains(&zeroes)).expect("it is loaded");
         assert!(ours.contains(&(zeroes + (1 << 20) - 1)));
         let own = std::env::current_exe().and_then(|path| path.canonicalize()).expect("its path");
-        let paths = images.into_paths();
+        let paths = images.paths();
         assert!(paths.contains(&own), "{paths:?}");
         assert!(paths.iter().any(|path| path.to_string_lossy().contains("libc.so")), "{paths:?}");
     }

@@ -77,7 +77,7 @@ impl Inside {
         session.only(std::process::id());
         let file = output::create(request.output, false)?;
         let failed = |what| move |reason| ErrorKind::System { what, reason };
-        let packer = Packer::start(file, &meta(request), request.prepare)
+        let packer = Packer::start(file, &meta(request), None, request.prepare)
             .map_err(|error| std::io::Error::other(error.to_string()))
             .map_err(failed("cannot write the recording"))
             .inspect_err(|_| output::remove(request.output))?;

@@ -4,6 +4,7 @@
 //! * [`process`]: one recorded process as seen from outside: its rings, nodes and modules,
 //! * [`collect`]: the loop that moves the clock, drains the rings and samples memory,
 //! * [`encode`]: the thread that packs what was drained and writes the file,
+//! * `rotation` and `parts`: recordings in several files, of which the last are kept,
 //! * `snapshots` and `residency`: when to take snapshots of the pages of a process, and how,
 //! * [`hooks`]: which functions of allocators inside of files are entered through the recorder,
 //! * `images`: the files that processes have mapped as code,
@@ -24,6 +25,7 @@
 mod answers;
 mod arenas;
 pub mod attach;
+pub mod buffers;
 mod claims;
 pub mod collect;
 pub mod command;
@@ -42,11 +44,13 @@ pub mod nested;
 mod news;
 mod other_ids;
 pub mod output;
+mod parts;
 pub mod process;
 pub mod record;
 mod refusals;
 pub mod residency;
 mod ring;
+mod rotation;
 pub mod session;
 mod shares;
 pub mod signals;
@@ -64,5 +68,7 @@ pub use error::{Error, ErrorKind};
 pub use inject::helper::{COMMAND as TRACE_CHILDREN, Recorder, serve as trace_children};
 pub use inject::image::Image;
 pub use record::{Left, Limits, Recorded, Request, record};
+pub use rotation::Rotation;
 pub use sys::page_bytes;
 pub use sys::set_len_unlimited;
+pub use sys::yield_to_others;

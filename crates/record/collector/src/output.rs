@@ -33,9 +33,20 @@ pub fn remove(path: &Path) {
 
 /// The default name: `heapwise.<program>.<pid>.hw`.
 pub fn default_name(program: &str, pid: u32) -> PathBuf {
+    PathBuf::from(format!("heapwise.{}.{pid}.hw", plain_name(program)))
+}
+
+/// The name of a program's file, of letters that no shell takes for something else.
+fn plain_name(program: &str) -> String {
     let name = Path::new(program).file_name().map_or_else(|| "program".into(), |n| n.to_string_lossy());
     let plain = |c: char| if c.is_alphanumeric() || "._+-".contains(c) { c } else { '_' };
-    PathBuf::from(format!("heapwise.{}.{pid}.hw", name.chars().map(plain).collect::<String>()))
+    name.chars().map(plain).collect()
+}
+
+/// The name of which the files of a recording in several files have theirs, the same for each start of a program:
+/// `heapwise.<program>.hw`.
+pub fn name_of_parts(program: &str) -> PathBuf {
+    PathBuf::from(format!("heapwise.{}.hw", plain_name(program)))
 }
 
 /// A file that can forget what was written since the last whole section.

@@ -5,9 +5,9 @@ mod tables;
 mod tests;
 
 use crate::arenas::Arenas;
+use crate::buffers::Buffers;
 use crate::claims::Claims;
 use crate::distrust::{self, Started};
-use crate::encode::Buffers;
 use crate::hooks::Hooks;
 use crate::images::Images;
 use crate::joins::{Mapped, Standing};
@@ -22,12 +22,10 @@ use heapwise_trace::event::Epoch;
 use heapwise_trace::file::pages::{Reason, Snapshot};
 use heapwise_trace::file::records::{ProcessEnd, ProcessIndex, ProcessInfo, ThreadIndex};
 use heapwise_trace::live::hooks::{Hook, SharedHook};
-use heapwise_trace::live::layout::{
-    MAX_ARENAS, MAX_RINGS, ProcessHeader, RingHeader, exit_state, ring_state,
-};
+use heapwise_trace::live::layout::{MAX_ARENAS, MAX_RINGS, ProcessHeader, exit_state, ring_state};
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tables::NodesRead;
 
@@ -69,6 +67,16 @@ pub struct Process {
     pub(crate) hooks: Hooks,
     /// When it was found.
     pub(crate) joined_at: Instant,
+    /// What earlier files of the recording say of it.
+    reported: Counts,
+}
+
+/// Counts of a process that only grow.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    lost_events: u64,
+    verified: u64,
+    verify_failed: u64,
 }
 
 /// Thread pointers that are kept of a process, to tell stacks of threads that have ended.
@@ -127,6 +135,7 @@ impl Process {
             shook_hands: false,
             hooks: Hooks::default(),
             joined_at: Instant::now(),
+            reported: Counts::default(),
         })
     }
 
@@ -291,21 +300,37 @@ impl Process {
                 ring.finish(header, session.epoch(), writes, news);
             }
         }
+        self.so_far(session.epoch(), still_running)
+    }
+
+    /// What there is to say of it at the end of a file, since the end of the one before.
+    pub(crate) fn so_far(&mut self, epoch: Epoch, still_running: bool) -> ProcessEnd {
         let header = self.header();
-        let sum = |count: fn(&RingHeader) -> &AtomicU64| -> u64 {
-            let rings = self.rings.iter().filter_map(|ring| ring.header(&self.arenas));
-            rings.map(|ring| count(ring).load(Ordering::Relaxed)).fold(0, u64::saturating_add)
-        };
-        ProcessEnd {
-            index: self.info.index,
-            epoch: session.epoch(),
-            still_running,
-            lost_events: sum(|ring| &ring.lost_events)
-                .saturating_add(header.lost_events.load(Ordering::Relaxed)),
+        let rings = self.rings.iter().filter_map(|ring| ring.header(&self.arenas));
+        let lost = rings.map(|ring| ring.lost_events.load(Ordering::Relaxed)).fold(0, u64::saturating_add);
+        let now = Counts {
+            lost_events: lost.saturating_add(header.lost_events.load(Ordering::Relaxed)),
             verified: header.verified.load(Ordering::Relaxed),
             verify_failed: header.verify_failed.load(Ordering::Relaxed),
-            no_clock: header.no_clock.load(Ordering::Relaxed) != 0,
+        };
+        let no_clock = header.no_clock.load(Ordering::Relaxed) != 0;
+        let before = std::mem::replace(&mut self.reported, now);
+        ProcessEnd {
+            index: self.info.index,
+            epoch,
+            still_running,
+            lost_events: now.lost_events.saturating_sub(before.lost_events),
+            verified: now.verified.saturating_sub(before.verified),
+            verify_failed: now.verify_failed.saturating_sub(before.verify_failed),
+            no_clock,
         }
+    }
+
+    /// What was said of it was not written after all.
+    pub(crate) fn take_back(&mut self, end: &ProcessEnd) {
+        self.reported.lost_events -= end.lost_events.min(self.reported.lost_events);
+        self.reported.verified -= end.verified.min(self.reported.verified);
+        self.reported.verify_failed -= end.verify_failed.min(self.reported.verify_failed);
     }
 
     /// Whether it never allocated through us: its trie has nothing but the two roots of the first generation.

@@ -1,6 +1,6 @@
 //! A whole recording: from the command line of a program to a file.
 
-use crate::collect::{Collector, Control, Helpers, Outcome, Stops};
+use crate::collect::{Collector, Control, Cuts, Helpers, Outcome, Stops};
 use crate::command::{self, Exit};
 use crate::encode::Packer;
 use crate::error::{Error, ErrorKind};
@@ -8,6 +8,7 @@ use crate::examine::Examiner;
 use crate::hooks::{self, EnteredByFile, Planner};
 use crate::inject::children::{Children, NotRecorded};
 use crate::inject::image::Image;
+use crate::rotation::{Files, Rotation};
 use crate::session::{PreloadLibrary, Session, Settings};
 use crate::sys::page_bytes;
 use crate::usable::{Build, Probes};
@@ -22,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Bounds of a recording.
@@ -45,6 +46,9 @@ pub struct Request {
     pub end_together: bool,
     /// When to stop by itself.
     pub limits: Limits,
+    /// Whether the recording is in several files, of which the last are kept. Their names are that of `output`, or one after the
+    /// program, with a number.
+    pub rotation: Option<Rotation>,
     /// Compare every n-th stack with a full unwind; 0 for never.
     pub verify_every: u32,
     /// At most so many bytes lie between two recorded blocks, as [`distance`](heapwise_trace::sampling::distance) has it; 0 if all are
@@ -142,23 +146,27 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
     let preload = PreloadLibrary::new(request.preload)?;
     // The default name holds the program's id, which is known when it runs; so it is made under ours and renamed.
     let program = request.command[0].to_string_lossy().into_owned();
-    let early_path =
-        request.output.clone().unwrap_or_else(|| output::default_name(&program, std::process::id()));
-    let file = output::create(&early_path, request.force)?;
-    let failed = |error: FileError| ErrorKind::System {
-        what: "cannot write the recording",
-        reason: std::io::Error::other(error.to_string()),
-    };
     let interception = match request.records_itself {
         true => Interception::Wrapper,
         false if request.image.is_some() => Interception::Ptrace,
         false => Interception::Preload,
     };
-    let packer = Packer::start(file, &meta(&request, interception), || {})
+    let mut meta = meta(&request, interception);
+    let NewFile { path: early_path, file, files } = new_file(&request, &program, &mut meta, |program| {
+        let path = output::default_name(program, std::process::id());
+        output::create(&path, request.force).map(|file| (path, file))
+    })?;
+    let has_parts = files.is_some();
+    let shown = files.as_ref().map_or_else(|| early_path.clone(), Files::pattern);
+    let failed = |error: FileError| ErrorKind::System {
+        what: "cannot write the recording",
+        reason: std::io::Error::other(error.to_string()),
+    };
+    let packer = Packer::start(file, &meta, files, || {})
         .map_err(failed)
         .inspect_err(|_| output::remove(&early_path))?;
     let (give_up, in_file) = (request.give_up, Arc::new(OnceLock::<PathBuf>::new()));
-    let (known, early) = (Arc::clone(&in_file), early_path.clone());
+    let (known, early) = (Arc::clone(&in_file), shown);
     signals::install(move || give_up(known.get().unwrap_or(&early)))
         .map_err(|reason| ErrorKind::System { what: "cannot handle signals", reason })?;
 
@@ -191,10 +199,12 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
     let wait = request.wait;
     signals::pass_on_to(pid as i32);
     let path = match &request.output {
-        Some(path) => path.clone(),
-        None => rename(early_path, output::default_name(&program, pid)),
+        None if !has_parts => rename(early_path, output::default_name(&program, pid)),
+        _ => early_path,
     };
-    let _ = in_file.set(path.clone());
+    if !has_parts {
+        let _ = in_file.set(path.clone());
+    }
     let control = Control::default();
     let helpers = Helpers {
         examiner: Examiner::new(request.examine, &request.environment_findings),
@@ -202,7 +212,14 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         planner: Planner::new(request.plan),
         children: Children::with(&preload),
     };
-    let collector = Collector::new(&session, &packer, request.limits, started, page_bytes(), helpers);
+    let known = KnownSpots::default();
+    let cut = |outcome: &Outcome| RunEnd {
+        blind_spots: known.again(outcome, || unseen(pid, &session, outcome, &request, None)),
+        ..run_end(outcome, &session, &clocks)
+    };
+    let cuts = request.rotation.map(|rotation| Cuts { every: rotation.every, end: &cut });
+    let collector =
+        Collector::new(&session, &packer, request.limits, started, page_bytes(), helpers).with_cuts(cuts);
     let (exit, ended, outcome) = std::thread::scope(|scope| {
         let collecting = scope.spawn(|| collector.run(&control));
         // The program asks the collector while it joins.
@@ -263,20 +280,14 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         exit_code: exit.and_then(|e| e.code),
         signal: exit.and_then(|e| e.signal),
         duration_ns: ended.duration_since(started).as_nanos() as u64,
-        stopped_early: outcome.stopped_early.clone(),
         blind_spots: unseen(pid, &session, &outcome, &request, not_written.as_deref()),
-        refused_processes: session.header().refused.load(Ordering::Relaxed),
-        peak_rss_bytes: outcome.peak_rss_bytes,
-        shared_pages_count_once: outcome.shared_pages_count_once,
-        cpu_ns: sys::cpu_of_children_ns(),
-        ticks_per_second: clocks.ticks_per_second(),
-        ticks_overhead: ticks::overhead(),
-        allocators_inside: hooks::inside(&outcome.entered),
-        refusals: outcome.refusals,
+        // That of the whole run says nothing of its last part.
+        cpu_ns: if has_parts { 0 } else { sys::cpu_of_children_ns() },
+        ..run_end(&outcome, &session, &clocks)
     };
     let packed = packer.finish(&run_end);
     Ok(Recorded {
-        path,
+        path: packed.path.unwrap_or(path),
         file: packed.file,
         exit,
         ended,
@@ -286,6 +297,75 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         verify_failed: outcome.verify_failed,
         left: Left::default(),
     })
+}
+
+/// A recording's first file.
+pub(crate) struct NewFile {
+    pub(crate) path: PathBuf,
+    pub(crate) file: File,
+    /// What makes the others, if there are to be several.
+    pub(crate) files: Option<Files>,
+}
+
+/// Makes the file that a recording begins with. `create` makes one of a default name.
+pub(crate) fn new_file(
+    request: &Request,
+    program: &str,
+    meta: &mut Meta,
+    create: impl FnOnce(&str) -> Result<(PathBuf, File), Error>,
+) -> Result<NewFile, Error> {
+    if let Some(rotation) = request.rotation {
+        let named = request.output.clone().unwrap_or_else(|| output::name_of_parts(program));
+        let (files, file) = Files::begin(&named, rotation, meta)?;
+        return Ok(NewFile { path: files.path().to_owned(), file, files: Some(files) });
+    }
+    let (path, file) = match &request.output {
+        Some(path) => (path.clone(), output::create(path, request.force)?),
+        None => create(program)?,
+    };
+    Ok(NewFile { path, file, files: None })
+}
+
+/// What can be said of the end of any recording, or of one of its files.
+pub(crate) fn run_end(outcome: &Outcome, session: &Session, clocks: &ticks::Moment) -> RunEnd {
+    RunEnd {
+        stopped_early: outcome.stopped_early.clone(),
+        refused_processes: session.header().refused.load(Ordering::Relaxed),
+        peak_rss_bytes: outcome.peak_rss_bytes,
+        shared_pages_count_once: outcome.shared_pages_count_once,
+        ticks_per_second: clocks.ticks_per_second(),
+        ticks_overhead: ticks::overhead(),
+        allocators_inside: hooks::inside(&outcome.entered),
+        refusals: outcome.refusals.clone(),
+        ..RunEnd::default()
+    }
+}
+
+/// What was found out to be invisible when the file before ended: to look into all files of a program takes long, and there are
+/// rarely new ones.
+#[derive(Debug, Default)]
+pub(crate) struct KnownSpots(Mutex<Option<([usize; 5], Vec<BlindSpot>)>>);
+
+impl KnownSpots {
+    /// The same again, unless more is known since.
+    pub(crate) fn again(&self, outcome: &Outcome, find: impl FnOnce() -> Vec<BlindSpot>) -> Vec<BlindSpot> {
+        let known = [
+            outcome.images.len(),
+            outcome.allocators.len(),
+            outcome.entered.len(),
+            outcome.recorded.len(),
+            outcome.silent.len(),
+        ];
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((when, spots)) = &*last
+            && *when == known
+        {
+            return spots.clone();
+        }
+        let spots = find();
+        *last = Some((known, spots.clone()));
+        spots
+    }
 }
 
 /// Programs whose silence is explained; more would be noise.
@@ -384,6 +464,7 @@ pub(crate) fn meta(request: &Request, interception: Interception) -> Meta {
         size_limit_bytes: request.limits.max_bytes.unwrap_or(0),
         follow: request.follow,
         sample_bytes: request.sample_bytes,
+        part: 0,
     }
 }
 

@@ -427,6 +427,13 @@ pub(crate) fn read_resident(
     Ok(())
 }
 
+/// The calling thread, and those that it starts, let everything else on the machine go first from now on.
+pub fn yield_to_others() {
+    const LAST: libc::c_int = 19;
+    // SAFETY: changes the calling thread alone. That it cannot is no harm.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, LAST) };
+}
+
 /// Bytes of a page of memory.
 pub fn page_bytes() -> u64 {
     // SAFETY: asks for a constant.

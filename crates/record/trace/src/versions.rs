@@ -11,4 +11,4 @@ pub const MAJOR: u16 = 3;
 
 /// Raised when something is added to the file that old readers may skip.
 #[cfg(feature = "file")]
-pub const MINOR: u16 = 1;
+pub const MINOR: u16 = 2;

@@ -72,6 +72,7 @@ fn kind(section: &Section) -> &'static str {
         Section::Snapshot(_) => "snapshot",
         Section::UsableSizes(_) => "usable sizes",
         Section::MarkNames(_) => "names of marks",
+        Section::Carried(_) => "carried blocks",
         _ => "unknown",
     }
 }

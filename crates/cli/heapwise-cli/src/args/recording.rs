@@ -39,6 +39,18 @@ pub(crate) struct RecordingArgs {
         conflicts_with = "snapshot_every"
     )]
     pub(crate) sample: Option<ByteSize>,
+    /// Go on in a new file this often, such as 10m; each is complete in itself, and named OUT with a number. Needs --sample.
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = super::time,
+        requires = "sample",
+        conflicts_with = "max_size"
+    )]
+    pub(crate) rotate: Option<Duration>,
+    /// How many files --rotate keeps, with those of earlier recordings of that name.
+    #[arg(long, value_name = "N", default_value_t = 144, value_parser = clap::value_parser!(u32).range(1..), requires = "rotate")]
+    pub(crate) keep: u32,
     /// Account for all resident memory this often, such as 10s; SIGUSR2 to heapwise does it once.
     #[arg(long, value_name = "TIME", value_parser = super::time)]
     pub(crate) snapshot_every: Option<Duration>,

@@ -1,19 +1,18 @@
 //! Between which bounds an estimate lies.
 
-use crate::measure::Measure;
 use std::ops::AddAssign;
 
 /// The variances of the sums of a sample. Sums of several sites have the sums of their variances, since each block was recorded
 /// or not whatever became of the others. All are 0 where every block was recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Variances {
-    pub(super) allocations: f64,
-    pub(super) reallocations: f64,
-    pub(super) allocated_bytes: f64,
-    pub(super) peak_bytes: f64,
-    pub(super) peak_blocks: f64,
-    pub(super) live_at_exit_bytes: f64,
-    pub(super) live_at_exit_blocks: f64,
+    pub(crate) allocations: f64,
+    pub(crate) reallocations: f64,
+    pub(crate) allocated_bytes: f64,
+    pub(crate) peak_bytes: f64,
+    pub(crate) peak_blocks: f64,
+    pub(crate) live_at_exit_bytes: f64,
+    pub(crate) live_at_exit_blocks: f64,
 }
 
 impl AddAssign for Variances {
@@ -51,37 +50,21 @@ impl Interval {
     }
 }
 
-impl Variances {
-    /// Of one measure; 0 for those that a sample says nothing of.
-    pub fn of(&self, measure: Measure) -> f64 {
-        match measure {
-            Measure::Allocations => self.allocations,
-            Measure::Reallocations => self.reallocations,
-            Measure::AllocatedBytes => self.allocated_bytes,
-            Measure::PeakBytes => self.peak_bytes,
-            Measure::PeakBlocks => self.peak_blocks,
-            Measure::LiveAtExitBytes => self.live_at_exit_bytes,
-            Measure::LiveAtExitBlocks => self.live_at_exit_blocks,
-            Measure::TemporaryAllocations | Measure::PeakRssBytes | Measure::DurationNs => 0.0,
-        }
+/// Between which bounds an amount is that was estimated with a variance.
+///
+/// How many blocks of a place are recorded is a count of rare events. Its exact bounds are quantiles of gamma distributions, which
+/// hold for sums of blocks that stand for different numbers, too, with the shape and scale that give the sum its mean and variance
+/// (Fay and Feuer, Statistics in Medicine 16, 1997). With many samples they are the estimate and two standard errors.
+pub(crate) fn interval(variance: f64, estimate: u64) -> Interval {
+    let mean = estimate as f64;
+    if variance <= 0.0 || mean <= 0.0 {
+        return Interval { low: estimate, high: estimate };
     }
-
-    /// Between which bounds an amount of this measure is, if it was estimated.
-    ///
-    /// How many blocks of a place are recorded is a count of rare events. Its exact bounds are quantiles of gamma distributions,
-    /// which hold for sums of blocks that stand for different numbers, too, with the shape and scale that give the sum its mean and
-    /// variance (Fay and Feuer, Statistics in Medicine 16, 1997). With many samples they are the estimate and two standard errors.
-    pub fn interval(&self, measure: Measure, estimate: u64) -> Interval {
-        let (mean, variance) = (estimate as f64, self.of(measure));
-        if variance <= 0.0 || mean <= 0.0 {
-            return Interval { low: estimate, high: estimate };
-        }
-        // What one more sample would have added.
-        let one = variance / mean;
-        let low = gamma_quantile(mean, variance, -NORMAL_95);
-        let high = gamma_quantile(mean + one, variance + one * one, NORMAL_95);
-        Interval { low: low.floor() as u64, high: high.ceil() as u64 }
-    }
+    // What one more sample would have added.
+    let one = variance / mean;
+    let low = gamma_quantile(mean, variance, -NORMAL_95);
+    let high = gamma_quantile(mean + one, variance + one * one, NORMAL_95);
+    Interval { low: low.floor() as u64, high: high.ceil() as u64 }
 }
 
 /// 95 % of a normal distribution are at most so many standard deviations from its mean.
@@ -100,16 +83,12 @@ mod tests {
     use super::*;
 
     fn of(samples: u64, weight: u64) -> Interval {
-        let variances = Variances {
-            allocations: samples as f64 * (weight as f64 - 1.0) * weight as f64,
-            ..Variances::default()
-        };
-        variances.interval(Measure::Allocations, samples * weight)
+        interval(samples as f64 * (weight as f64 - 1.0) * weight as f64, samples * weight)
     }
 
     #[test]
     fn what_was_counted_exactly_has_no_width() {
-        assert_eq!(Variances::default().interval(Measure::PeakBytes, 7), Interval { low: 7, high: 7 });
+        assert_eq!(interval(0.0, 7), Interval { low: 7, high: 7 });
         assert_eq!(of(5, 1), Interval { low: 5, high: 5 });
     }
 

@@ -1,10 +1,13 @@
 //! The accounts: what every event changes.
 
 mod allocators;
+mod carried;
 mod ending;
 mod out_of_order;
 mod sampled;
 mod stack_sites;
+
+pub use carried::CarriedSums;
 
 use super::exits::Exits;
 use super::growth::Fresh;
@@ -116,6 +119,8 @@ pub(crate) struct Ledger {
     pub(super) now_ns: u64,
     pub(crate) sampling: Sampling,
     pub(crate) sample: SampleAccount,
+    /// What the file began with.
+    pub(crate) carried: CarriedSums,
     pub(crate) budget: Budget,
 }
 

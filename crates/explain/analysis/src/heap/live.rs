@@ -38,6 +38,11 @@ impl Tick {
         Self((time_ns >> Self::SHIFT) as u32)
     }
 
+    /// So many nanoseconds earlier, 19 hours at most.
+    pub(crate) fn before(self, ns: u64) -> Self {
+        Self(self.0.wrapping_sub((ns >> Self::SHIFT) as u32))
+    }
+
     #[inline(always)]
     pub(crate) fn since_ns(self, earlier: Tick) -> u64 {
         u64::from(self.0.wrapping_sub(earlier.0)) << Self::SHIFT

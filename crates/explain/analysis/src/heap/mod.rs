@@ -21,7 +21,9 @@ mod touched_pages;
 
 pub(crate) use growth::GrowthCounts;
 pub(crate) use handover::SiteHandovers;
+pub(crate) use interval::interval;
 pub use interval::{Interval, Variances};
+pub use ledger::CarriedSums;
 pub(crate) use ledger::Ledger;
 pub use lifetimes::Lifetimes;
 pub(crate) use live::LiveBlock;

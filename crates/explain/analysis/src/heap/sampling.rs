@@ -83,6 +83,12 @@ impl SampleAccount {
         self.live.add(size, weight);
     }
 
+    /// A block is live from before.
+    pub(crate) fn carry(&mut self, size: u64, weight: u64, number: u64) {
+        self.before_change(number);
+        self.live.add(size, weight);
+    }
+
     /// It was an old one at a new size.
     pub(crate) fn resized(&mut self, weight: u64) {
         self.reallocations = self.reallocations.wrapping_add(share(weight, 1));

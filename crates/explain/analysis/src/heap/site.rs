@@ -119,6 +119,11 @@ impl SiteStats {
         self.sizes.add_many(size, blocks);
     }
 
+    /// Blocks are live from before.
+    pub(crate) fn carry(&mut self, bytes: u64, blocks: u64, number: u64) {
+        self.rise(bytes, blocks, number);
+    }
+
     #[inline(always)]
     fn rise(&mut self, bytes: u64, blocks: u64, number: u64) {
         self.before_change(number);

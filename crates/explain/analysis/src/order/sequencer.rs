@@ -106,8 +106,8 @@ impl<O: Observer> Sequencer<O> {
         self.merge(streams, watermark)
     }
 
-    /// Orders what has waited, at the end of the recording, and ends all processes.
-    pub(crate) fn finish(&mut self) {
+    /// Orders what has waited, at the end of the recording, and ends the processes whose end is known.
+    pub(crate) fn settle(&mut self) {
         let left = std::mem::take(&mut self.left);
         let ahead = ahead_of_each(left.len());
         let mut streams: Vec<_> =
@@ -115,6 +115,11 @@ impl<O: Observer> Sequencer<O> {
         streams.sort_by_key(|s| s.thread);
         self.merge(streams, u64::MAX);
         self.come_to(u64::MAX);
+    }
+
+    /// Orders what has waited, and ends all processes.
+    pub(crate) fn finish(&mut self) {
+        self.settle();
         let end = self.clock.last_ns();
         self.ledger.timeline.advance(end, self.ledger.overall.bytes);
         for process in 0..self.ledger.processes.len() {
@@ -372,6 +377,11 @@ impl<O: Observer> Sequencer<O> {
             self.observer.events(self.now, thread as usize, std::slice::from_ref(event));
             streams[i].advance();
         }
+    }
+
+    /// A thread that had begun before the recording.
+    pub(crate) fn goes_on(&mut self, thread: u32) {
+        self.bear(thread, false);
     }
 
     /// From now on events of a thread may come.

@@ -204,7 +204,7 @@ impl From<&Totals> for ModelTotals {
 fn sampling(analysis: &Analysis, sampled: &Sampled) -> ModelSampling {
     let around = |measure: Measure| {
         let estimate = measure.of_run(analysis);
-        sampled.variances.interval(measure, estimate).around(estimate).unwrap_or_default()
+        measure.interval(&sampled.variances, estimate).around(estimate).unwrap_or_default()
     };
     ModelSampling {
         every: sampled.every.0,

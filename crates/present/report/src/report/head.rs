@@ -35,18 +35,22 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
 pub(crate) fn ending(analysis: &Analysis) -> String {
     let took = time(analysis.duration.0);
     let Some(end) = &analysis.end else { return format!("no recorded end, at least {took}") };
-    if analysis.meta.interception == Interception::Attach {
-        let goes_on = analysis.processes.iter().any(|process| process.still_running);
-        return match goes_on {
-            true => format!("recorded for {took}; the program went on"),
-            false => format!("recorded for {took}, until it ended"),
-        };
+    let part = analysis.meta.part;
+    if end.goes_on {
+        return format!("file {part} of the recording, {took}; it goes on in the next one");
     }
-    match (end.signal, end.exit_code) {
+    let ended = match (end.signal, end.exit_code) {
+        _ if analysis.meta.interception == Interception::Attach => {
+            match analysis.processes.iter().any(|process| process.still_running) {
+                true => format!("recorded for {took}; the program went on"),
+                false => format!("recorded for {took}, until it ended"),
+            }
+        }
         (Some(signal), _) => format!("ended by signal {signal} after {took}"),
         (None, Some(code)) => format!("exited with {code} after {took}"),
         (None, None) => format!("took {took}"),
-    }
+    };
+    if part > 0 { format!("file {part} of the recording, the last one: {ended}") } else { ended }
 }
 
 fn interception(analysis: &Analysis) -> String {

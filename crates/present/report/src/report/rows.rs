@@ -38,7 +38,7 @@ impl Row {
 
     /// Between which bounds its part of a measure is.
     pub(crate) fn interval(&self, measure: Measure) -> Interval {
-        self.variances.interval(measure, measure.of(&self.sums))
+        measure.interval(&self.variances, measure.of(&self.sums))
     }
 
     /// How far the truth may be from its part of a measure, or of how few samples that is known.

@@ -31,6 +31,11 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
             format!("{}: freed before the next allocation", share(t.temporary_allocations, t.allocations));
         row("temporary", count(t.temporary_allocations), temporary);
     }
+    let carried = analysis.carried;
+    if analysis.meta.part > 1 {
+        let note = format!("in {}, from the file before", counted(carried.blocks, "block", "blocks"));
+        row("live at the start", bytes(carried.bytes.0), note);
+    }
     let at = time(analysis.memory.live_peak_at.0);
     let blocks = |n| counted(n, "block", "blocks");
     let peak = format!("in {}, {at} after the start", blocks(t.peak_live_blocks));

@@ -3,7 +3,7 @@
 use super::*;
 use crate::session::Settings;
 use heapwise_trace::live::layout::{
-    ARENA_BYTES, NodeRecord, RING_DATA_OFFSET, SESSION_HEADER_BYTES, ring_capacity,
+    ARENA_BYTES, NodeRecord, RING_DATA_OFFSET, RingHeader, SESSION_HEADER_BYTES, ring_capacity,
 };
 
 /// Where things lie in the arena of the made-up process.

@@ -8,9 +8,9 @@
 mod forged;
 mod interleavings;
 
+use crate::buffers::Buffers;
 use crate::claims::Claims;
 use crate::distrust::{self, Started};
-use crate::encode::Buffers;
 use crate::joins::Standing;
 use crate::news::News;
 use crate::process::{Common, Process};

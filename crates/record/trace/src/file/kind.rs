@@ -15,8 +15,9 @@ pub(crate) const RUN_END: u16 = 12;
 pub(crate) const SNAPSHOT: u16 = 13;
 pub(crate) const USABLE_SIZES: u16 = 14;
 pub(crate) const MARK_NAMES: u16 = 15;
+pub(crate) const CARRIED: u16 = 16;
 
 /// Whether this version knows the kind.
 pub(crate) fn is_known(kind: u16) -> bool {
-    (META..=MARK_NAMES).contains(&kind)
+    (META..=CARRIED).contains(&kind)
 }

@@ -61,6 +61,7 @@ pub(crate) const MOST_READINGS: usize = 1 << 20;
 pub(crate) const MOST_SAMPLES: usize = 1 << 20;
 pub(crate) const MOST_USABLE_SIZES: usize = 1 << 20;
 pub(crate) const MOST_MAPPINGS: usize = 1 << 20;
+pub(crate) const MOST_CARRIED: usize = 1 << 18;
 pub(crate) const MOST_RUNS: usize = 1 << 23;
 /// Of names there is one section for the whole recording. Those of a browser have 200,000 strings and a million frames.
 pub(crate) const MOST_STRINGS: usize = 1 << 22;

@@ -13,6 +13,7 @@
 //! ([`tables`]) are columns of variable-length integers.
 
 pub mod allocator;
+pub mod carried;
 pub mod columns;
 mod cursor;
 mod error;

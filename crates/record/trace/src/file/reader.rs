@@ -1,5 +1,6 @@
 //! Reads a recording, section by section.
 
+use super::carried::Carried;
 use super::columns::EventsSection;
 use super::error::{Error, ErrorKind};
 use super::kind;
@@ -44,6 +45,8 @@ pub enum Section {
     /// How large an allocator's blocks are.
     UsableSizes(UsableSizes),
     MarkNames(MarkNames),
+    /// Blocks from an earlier file of the recording.
+    Carried(Carried),
     /// A kind that this version does not know.
     Unknown(u16),
 }
@@ -137,6 +140,7 @@ fn decode(kind: u16, p: Vec<u8>, excess: &mut Excess) -> Result<Section, &'stati
         kind::SNAPSHOT => Section::Snapshot(Snapshot::decode(&p, excess).ok_or("pages")?),
         kind::USABLE_SIZES => Section::UsableSizes(UsableSizes::decode(&p, excess).ok_or("sizes of blocks")?),
         kind::MARK_NAMES => Section::MarkNames(MarkNames::decode(&p).ok_or("names of marks")?),
+        kind::CARRIED => Section::Carried(Carried::decode(&p, excess).ok_or("blocks from before")?),
         other => Section::Unknown(other),
     })
 }

@@ -122,6 +122,8 @@ pub struct Meta {
     /// At most how many bytes lie between two recorded blocks, a power of two; 0 or 1 if all blocks were recorded. Each one
     /// stands for as many as [`weight`](crate::sampling::weight) says.
     pub sample_bytes: u64,
+    /// Which file of a recording in several files it is, from 1; 0 if there is only one.
+    pub part: u32,
 }
 
 /// A C library.
@@ -308,6 +310,8 @@ pub struct RunEnd {
     /// Allocators inside of files that processes had mapped whose functions were entered through the recorder.
     #[serde(deserialize_with = "few")]
     pub allocators_inside: Vec<AllocatorInside>,
+    /// Whether the recording goes on in another file.
+    pub goes_on: bool,
 }
 
 /// An allocator inside of a file that is recorded.

@@ -1,5 +1,6 @@
 //! Writes a recording.
 
+use super::carried::Carried;
 use super::error::Error;
 use super::pages::{Snapshot, UsableSizes};
 use super::records::{Meta, ModuleInfo, ProcessEnd, ProcessInfo, RunEnd, ThreadEnd, ThreadInfo};
@@ -133,6 +134,11 @@ impl<W: Write> Writer<W> {
     /// The stream's.
     pub fn mark_names(&mut self, names: &MarkNames) -> Result<(), Error> {
         self.section(kind::MARK_NAMES, &names.encode())
+    }
+
+    /// Blocks from an earlier file of the recording; [`Carried::MOST_BLOCKS`] at most.
+    pub fn carried(&mut self, carried: &Carried) -> Result<(), Error> {
+        self.section(kind::CARRIED, &carried.encode())
     }
 
     /// Names of addresses.

@@ -28,6 +28,8 @@ pub struct Report<'a> {
     pub exit: Exit,
     /// Nanoseconds from the start of the command to its end.
     pub duration_ns: u64,
+    /// Which file it is of a recording in several files; null if there is only one.
+    pub part: Option<Part>,
     /// Sums over all threads and processes.
     pub totals: Totals,
     /// Time in the allocator, estimated from the calls that were measured; null if none was.
@@ -93,6 +95,20 @@ pub struct Exit {
     pub code: Option<i32>,
     /// The signal that killed it, or null.
     pub signal: Option<i32>,
+}
+
+/// A file of a recording in several files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct Part {
+    /// Its place, from 1.
+    pub number: u32,
+    /// Whether there is a next one.
+    pub goes_on: bool,
+    /// Blocks that were live when it began. They are in no number of requests.
+    pub live_at_start_blocks: u64,
+    /// Their requested bytes.
+    pub live_at_start_bytes: u64,
 }
 
 /// Time in the allocator.
