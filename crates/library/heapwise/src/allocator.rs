@@ -3,6 +3,8 @@
 //! Most of the time nothing is counted, so that has to cost nothing: one relaxed load of a byte that hardly ever changes, and a
 //! branch that is always the same. Everything else is behind that branch.
 
+#[cfg(feature = "serve")]
+use crate::sampled;
 use crate::state::{self, COUNTING, State};
 use crate::{record, tally};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -260,6 +262,8 @@ impl<A: GlobalAlloc> Allocator<A> {
         }
         // SAFETY: the caller's call.
         let call = || unsafe { self.inner.dealloc(block, layout) };
+        #[cfg(feature = "serve")]
+        let call = || sampled::deallocation(block, call);
         if decided::<A>().has(state::RECORDING) { record::deallocation(block, call) } else { call() }
     }
 
@@ -299,6 +303,8 @@ fn watch_allocation<A>(
     call: impl FnOnce() -> *mut u8,
 ) -> *mut u8 {
     let state = decided::<A>();
+    #[cfg(feature = "serve")]
+    let call = || sampled::allocation(layout, function, call);
     let block = match state.has(state::RECORDING) {
         true => record::allocation(layout, function, call),
         false => call(),
@@ -324,6 +330,8 @@ fn watch_reallocation<A>(
     call: impl FnOnce() -> *mut u8,
 ) -> *mut u8 {
     let state = decided::<A>();
+    #[cfg(feature = "serve")]
+    let call = || sampled::reallocation(block, layout, size, call);
     let new = match state.has(state::RECORDING) {
         true => record::reallocation(block, layout, size, call),
         false => call(),

@@ -146,6 +146,8 @@ pub mod budget;
 pub mod criterion;
 #[cfg(feature = "criterion-07")]
 pub mod criterion_07;
+#[cfg(any(feature = "budgets", feature = "serve"))]
+mod entry_frames;
 mod environment;
 mod marks;
 #[cfg(feature = "operations")]
@@ -153,8 +155,12 @@ mod operations;
 #[cfg(feature = "operations")]
 mod output;
 mod record;
+#[cfg(feature = "serve")]
+mod sampled;
 #[cfg(all(test, feature = "operations"))]
 mod schema_files;
+#[cfg(feature = "serve")]
+pub mod serve;
 #[cfg_attr(
     not(feature = "budgets"),
     allow(dead_code, reason = "only those who count or record use all of it")
