@@ -172,6 +172,11 @@ impl<A: GlobalAlloc> Allocator<A> {
     /// As [`GlobalAlloc::alloc`].
     #[inline(never)]
     unsafe fn alloc_watched(&self, layout: Layout, state: State) -> *mut u8 {
+        #[cfg(feature = "serve")]
+        if sampled::passes_over(state, layout.size()) {
+            // SAFETY: the caller's call.
+            return unsafe { self.inner.alloc(layout) };
+        }
         if state != COUNTING {
             // SAFETY: the caller's call.
             return unsafe { self.alloc_recorded(layout) };
@@ -185,6 +190,11 @@ impl<A: GlobalAlloc> Allocator<A> {
     /// As [`GlobalAlloc::alloc_zeroed`].
     #[inline(never)]
     unsafe fn alloc_zeroed_watched(&self, layout: Layout, state: State) -> *mut u8 {
+        #[cfg(feature = "serve")]
+        if sampled::passes_over(state, layout.size()) {
+            // SAFETY: the caller's call.
+            return unsafe { self.inner.alloc_zeroed(layout) };
+        }
         if state != COUNTING {
             // SAFETY: the caller's call.
             return unsafe { self.alloc_zeroed_recorded(layout) };
@@ -200,6 +210,10 @@ impl<A: GlobalAlloc> Allocator<A> {
     unsafe fn dealloc_watched(&self, block: *mut u8, layout: Layout, state: State) {
         // SAFETY: the caller's call.
         unsafe {
+            #[cfg(feature = "serve")]
+            if sampled::is_other(state, block) {
+                return self.inner.dealloc(block, layout);
+            }
             if state != COUNTING {
                 return self.dealloc_recorded(block, layout, state);
             }
@@ -214,6 +228,11 @@ impl<A: GlobalAlloc> Allocator<A> {
     /// As [`GlobalAlloc::realloc`].
     #[inline(never)]
     unsafe fn realloc_watched(&self, block: *mut u8, layout: Layout, size: usize, state: State) -> *mut u8 {
+        #[cfg(feature = "serve")]
+        if sampled::is_other(state, block) && sampled::passes_over(state, size) {
+            // SAFETY: the caller's call.
+            return unsafe { self.inner.realloc(block, layout, size) };
+        }
         if state != COUNTING {
             // SAFETY: the caller's call.
             return unsafe { self.realloc_recorded(block, layout, size) };

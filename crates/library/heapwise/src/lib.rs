@@ -19,6 +19,7 @@
 //! | see what a deserializer borrowed | [`BorrowReport`](derive@BorrowReport) | `budgets` (default) |
 //! | record every call with its stack | `heapwise run -- PROGRAM` | `record` (default) |
 //! | record a part of the program's life | `heapwise::record_to` | `record-to` |
+//! | serve its heap profile, and metrics | `heapwise::serve` | `serve` |
 //! | say on a recording's timeline what is going on | [`mark`], [`span`], `heapwise::tracing::MarkLayer` | `record`, `tracing` |
 //! | know what outside of the code slows the heap | [`environment`], [`warn_at_start`] | `warning` (default) |
 //!

@@ -18,6 +18,18 @@ fn is_separate() -> bool {
     !record::IS_SAMPLE && state::now().has(SAMPLING)
 }
 
+/// Whether nothing watches but the sample, and this allocation is none of it: only the call is left to do.
+#[inline(always)]
+pub(crate) fn passes_over(state: State, size: usize) -> bool {
+    !record::IS_SAMPLE && state == SAMPLING && sampler::passes_over(size)
+}
+
+/// The same for a block that is freed.
+#[inline(always)]
+pub(crate) fn is_other(state: State, block: *mut u8) -> bool {
+    !record::IS_SAMPLE && state == SAMPLING && sampler::is_other(block)
+}
+
 #[inline(always)]
 pub(crate) fn allocation(layout: &Layout, function: Function, call: impl FnOnce() -> *mut u8) -> *mut u8 {
     if !is_separate() {

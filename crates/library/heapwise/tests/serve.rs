@@ -150,28 +150,23 @@ fn a_difference_is_what_the_seconds_changed() {
     let _alone = alone();
     let (_server, address) = serve(512 << 10);
     let mut kept = keep_large(5);
-    let difference = std::thread::spawn(move || Read::of(address, "/debug/pprof/heap?seconds=2"));
-    std::thread::sleep(Duration::from_millis(700));
+    let difference = std::thread::spawn(move || Read::of(address, "/debug/pprof/heap?seconds=5"));
+    // It has begun by then.
+    std::thread::sleep(Duration::from_millis(1500));
     kept.truncate(3);
     let more = black_box(vec![1u8; 9 * MIB]);
-    let begin = Instant::now();
     // Others are answered meanwhile.
-    assert_eq!(metrics(address)["heapwise_heap_live_blocks"].1 as usize, live_blocks(address));
-    assert!(begin.elapsed() < Duration::from_secs(1));
+    assert!(metrics(address)["heapwise_heap_live_bytes"].1 >= 12.0 * MIB as f64);
+    assert!(!difference.is_finished());
     let read = difference.join().expect("it is read");
     assert!(
-        (1_900_000_000..20_000_000_000).contains(&read.profile.duration_nanos),
+        (4_900_000_000..60_000_000_000).contains(&read.profile.duration_nanos),
         "{}",
         read.profile.duration_nanos
     );
     assert_eq!(read.sums("keep_large"), [0, 0, -2, -2 << 20]);
     assert_eq!(read.sums("a_difference_is")[2..], [1 - 2, (9 - 2) << 20]);
     drop((kept, more));
-}
-
-fn live_blocks(address: SocketAddr) -> usize {
-    let read = Read::of(address, "/debug/pprof/heap");
-    read.samples.iter().map(|(_, values, _)| values[2] as usize).sum()
 }
 
 #[test]
@@ -310,6 +305,14 @@ fn an_address_that_others_reach_has_to_be_wanted() {
     assert_eq!(answer.status, 200);
 }
 
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Threads allocate, free each other's blocks, start and end, while profiles are made.
 #[test]
 fn it_stands_a_program_under_load() {
@@ -332,16 +335,17 @@ fn it_stands_a_program_under_load() {
                 }
             });
         }
+        // Also if a check fails, or the threads would go on for ever.
+        let _stop = Stop(&stop);
         let begin = Instant::now();
         let mut rounds = 0;
-        while begin.elapsed() < Duration::from_secs(4) {
+        while begin.elapsed() < Duration::from_secs(4) || rounds < 3 {
+            assert!(begin.elapsed() < Duration::from_secs(120), "{rounds} rounds");
             let read = Read::of(address, "/debug/pprof/heap");
             assert!(read.sums("it_stands_a_program")[0] > 0);
             metrics(address);
             rounds += 1;
         }
-        stop.store(true, Ordering::Relaxed);
-        assert!(rounds > 2, "{rounds}");
     });
     // All was freed, whatever was lost meanwhile.
     let read = Read::of(address, "/debug/pprof/heap");
@@ -394,6 +398,7 @@ fn pprof_reads_it() {
                 drop_small(1000);
             }
         });
+        let _stop = Stop(&stop);
         let pprof = |arguments: &[&str], path: &str| {
             let mut command = std::process::Command::new("go");
             command
@@ -436,7 +441,6 @@ fn pprof_reads_it() {
                 "{difference}"
             );
         }
-        stop.store(true, Ordering::Relaxed);
     });
     drop(kept);
 }

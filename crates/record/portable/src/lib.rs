@@ -62,6 +62,21 @@ pub use system::Module;
 
 use std::alloc::Layout;
 
+/// Whether a block of this size is none of the sample, which is so for nearly all. Then nothing is left to do but the call; otherwise [`allocation`]
+/// or [`reallocation`] makes it. Refusals of such calls are not noted: this is for profiles, which do not have them.
+///
+/// PERF: a caller that asks this first needs no frame of its own.
+#[inline]
+pub fn passes_over(size: usize) -> bool {
+    sampler::passes_over(size as u64)
+}
+
+/// Whether a block is surely none of the sample. Otherwise [`deallocation`] or [`reallocation`] is to be called.
+#[inline]
+pub fn is_other(block: *mut u8) -> bool {
+    !live::may_have(block)
+}
+
 /// Makes the call that allocates, and notes the block if it is one of the sample.
 #[inline]
 pub fn allocation(layout: &Layout, function: AllocFunction, call: impl FnOnce() -> *mut u8) -> *mut u8 {

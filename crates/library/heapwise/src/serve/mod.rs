@@ -30,8 +30,8 @@
 //!
 //! - Blocks from before [`start`] are not in it, nor what C code allocates without Rust's allocator.
 //! - A block that is resized counts as freed and allocated anew.
-//! - Names come from the program's debug information: a release build needs `debug = "line-tables-only"` for files and lines. They are looked up
-//!   at a request, and kept.
+//! - Names come from the program's debug information: a release build needs `debug = "limited"`, or at least `"line-tables-only"`, with which names
+//!   lack their modules. They are looked up at a request, and kept.
 //!
 //! # Who is answered
 //!
@@ -40,7 +40,7 @@
 //!
 //! # What it costs
 //!
-//! docs/library-costs.md in the repository has the figures. Two threads, which sleep while there is no request, look after it; where it
+//! 2.9 ns for a pair of an allocation and its end, of 9.2; docs/serve.md in the repository has the measurement. Two threads, which sleep while there is no request, look after it; where it
 //! is not started, there is nothing.
 
 mod connections;

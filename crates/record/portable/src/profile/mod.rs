@@ -12,6 +12,7 @@ use super::session::{self, Purpose};
 use super::state::{HOOKS, Hooks, is_own_process};
 use super::{local, queue, system};
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -24,7 +25,7 @@ const TICK: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Profile {
     number: u32,
-    sums: Arc<Mutex<Emptied>>,
+    shared: Arc<Shared>,
     /// Nothing is ever sent: it says that the collector is gone.
     collector: Receiver<()>,
 }
@@ -32,8 +33,15 @@ pub struct Profile {
 /// Adds up what the program's threads note.
 #[derive(Debug)]
 pub struct Collector {
-    sums: Arc<Mutex<Emptied>>,
+    shared: Arc<Shared>,
     _is_there: Sender<()>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    sums: Mutex<Emptied>,
+    /// How many want to look. The collector, which would have the lock all the time under load, leaves it to them.
+    looking: AtomicUsize,
 }
 
 /// What was in the queue, added up.
@@ -73,14 +81,15 @@ pub fn begin(
     let _busy = local::Busy::enter();
     let _ = HOOKS.set(hooks);
     let (sender, collector) = channel();
-    let mut sums = None;
+    let mut kept = None;
     let number = session::begin(Purpose::Profile, sample_bytes.max(2), |begin| {
         let emptied = Emptied { sums: Sums::new(begin), empty: queue::buffer() };
-        let shared = sums.insert(Arc::new(Mutex::new(emptied)));
-        spawn(Collector { sums: Arc::clone(shared), _is_there: sender })
+        let shared = Shared { sums: Mutex::new(emptied), looking: AtomicUsize::new(0) };
+        let shared = kept.insert(Arc::new(shared));
+        spawn(Collector { shared: Arc::clone(shared), _is_there: sender })
     })?;
     begun();
-    let profile = sums.map(|sums| Profile { number, sums, collector });
+    let profile = kept.map(|shared| Profile { number, shared, collector });
     profile.ok_or_else(|| io::Error::other("no profile was begun"))
 }
 
@@ -109,7 +118,12 @@ impl Collector {
         local::stay_busy();
         while !queue::is_to_stop() {
             queue::wait(TICK);
-            lock(&self.sums).empty_queue();
+            if self.shared.looking.load(Ordering::Relaxed) == 0 {
+                lock(&self.shared.sums).empty_queue();
+            } else {
+                // Whoever looks empties the queue.
+                std::thread::sleep(Duration::from_millis(1));
+            }
         }
     }
 }
@@ -127,7 +141,9 @@ impl Profile {
 
     fn look(&self, at: fn(&Sums, u64) -> Snapshot) -> Snapshot {
         let _busy = local::Busy::enter();
-        let mut sums = lock(&self.sums);
+        self.shared.looking.fetch_add(1, Ordering::Relaxed);
+        let mut sums = lock(&self.shared.sums);
+        self.shared.looking.fetch_sub(1, Ordering::Relaxed);
         sums.empty_queue();
         at(&sums.sums, queue::lost())
     }
