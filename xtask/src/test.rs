@@ -133,7 +133,7 @@ fn fuzz_targets() -> Result<()> {
 
 /// Whether the library compiles for systems that there is no machine for here.
 fn other_systems(may_install: bool) -> Result<()> {
-    const LIBRARY: &[&str] = &["check", "--quiet", "-p", "heapwise", "--features", "record-to,tracing"];
+    const LIBRARY: &[&str] = &["check", "--quiet", "-p", "heapwise", "--features", "record-to,serve,tracing"];
     for target in ["aarch64-apple-darwin", "aarch64-unknown-linux-gnu"] {
         if install::target(target, may_install) {
             check_rust_only(&[LIBRARY, &["--target", target]].concat())?;
@@ -160,8 +160,9 @@ const PORTABLE_RECORDER: &[&str] = &["--workspace", "--features", "heapwise/port
 fn tests(steps: &[Step], may_install: bool) -> Result<()> {
     // What is compiled already comes first: a build for another system locks the folder for minutes.
     let mut jobs = vec![
-        // Its unit tests are those of a crate of the workspace.
-        Job::cargo(&[&["test"], PORTABLE_RECORDER, &["--test", "recording"]].concat()),
+        // Its unit tests are those of a crate of the workspace. A profile is served beside recordings by the other tests: `benches/wrappers`
+        // have the feature.
+        Job::cargo(&[&["test"], PORTABLE_RECORDER, &["--test", "recording", "--test", "serve"]].concat()),
         // Of the whole workspace: without some crates, cargo would build other features of most dependencies.
         Job::cargo(&["test", "--no-fail-fast", "--doc", "--workspace"]),
     ];

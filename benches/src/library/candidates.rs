@@ -84,6 +84,7 @@ pub(super) const CANDIDATES: &[Candidate] = &[
     candidate("divan", "divan `AllocProfiler`", "counts always", "wrapper_divan", 2.5),
     candidate("dhat-idle", "dhat", "no profiler", "wrapper_dhat", 20.0),
     watched(candidate("counting", "heapwise", "counting", "wrapper_heapwise", 2.0)),
+    candidate("serving", "heapwise", "serving its profile", "wrapper_served", 5.0),
     watched(candidate("alloc_tracker", "alloc_tracker", "counting", "wrapper_alloc_tracker", 2.0)),
     watched(candidate("dhat", "dhat", "profiling", "wrapper_dhat", 1000.0)),
     recorded(

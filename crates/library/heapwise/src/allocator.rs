@@ -3,6 +3,8 @@
 //! Most of the time nothing is counted, so that has to cost nothing: one relaxed load of a byte that hardly ever changes, and a
 //! branch that is always the same. Everything else is behind that branch.
 
+#[cfg(feature = "serve")]
+use crate::sampled;
 use crate::state::{self, COUNTING, State};
 use crate::{record, tally};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -170,6 +172,11 @@ impl<A: GlobalAlloc> Allocator<A> {
     /// As [`GlobalAlloc::alloc`].
     #[inline(never)]
     unsafe fn alloc_watched(&self, layout: Layout, state: State) -> *mut u8 {
+        #[cfg(feature = "serve")]
+        if sampled::passes_over(state, layout.size()) {
+            // SAFETY: the caller's call.
+            return unsafe { self.inner.alloc(layout) };
+        }
         if state != COUNTING {
             // SAFETY: the caller's call.
             return unsafe { self.alloc_recorded(layout) };
@@ -183,6 +190,11 @@ impl<A: GlobalAlloc> Allocator<A> {
     /// As [`GlobalAlloc::alloc_zeroed`].
     #[inline(never)]
     unsafe fn alloc_zeroed_watched(&self, layout: Layout, state: State) -> *mut u8 {
+        #[cfg(feature = "serve")]
+        if sampled::passes_over(state, layout.size()) {
+            // SAFETY: the caller's call.
+            return unsafe { self.inner.alloc_zeroed(layout) };
+        }
         if state != COUNTING {
             // SAFETY: the caller's call.
             return unsafe { self.alloc_zeroed_recorded(layout) };
@@ -198,6 +210,10 @@ impl<A: GlobalAlloc> Allocator<A> {
     unsafe fn dealloc_watched(&self, block: *mut u8, layout: Layout, state: State) {
         // SAFETY: the caller's call.
         unsafe {
+            #[cfg(feature = "serve")]
+            if sampled::is_other(state, block) {
+                return self.inner.dealloc(block, layout);
+            }
             if state != COUNTING {
                 return self.dealloc_recorded(block, layout, state);
             }
@@ -212,6 +228,11 @@ impl<A: GlobalAlloc> Allocator<A> {
     /// As [`GlobalAlloc::realloc`].
     #[inline(never)]
     unsafe fn realloc_watched(&self, block: *mut u8, layout: Layout, size: usize, state: State) -> *mut u8 {
+        #[cfg(feature = "serve")]
+        if sampled::is_other(state, block) && sampled::passes_over(state, size) {
+            // SAFETY: the caller's call.
+            return unsafe { self.inner.realloc(block, layout, size) };
+        }
         if state != COUNTING {
             // SAFETY: the caller's call.
             return unsafe { self.realloc_recorded(block, layout, size) };
@@ -260,6 +281,8 @@ impl<A: GlobalAlloc> Allocator<A> {
         }
         // SAFETY: the caller's call.
         let call = || unsafe { self.inner.dealloc(block, layout) };
+        #[cfg(feature = "serve")]
+        let call = || sampled::deallocation(block, call);
         if decided::<A>().has(state::RECORDING) { record::deallocation(block, call) } else { call() }
     }
 
@@ -299,6 +322,8 @@ fn watch_allocation<A>(
     call: impl FnOnce() -> *mut u8,
 ) -> *mut u8 {
     let state = decided::<A>();
+    #[cfg(feature = "serve")]
+    let call = || sampled::allocation(layout, function, call);
     let block = match state.has(state::RECORDING) {
         true => record::allocation(layout, function, call),
         false => call(),
@@ -324,6 +349,8 @@ fn watch_reallocation<A>(
     call: impl FnOnce() -> *mut u8,
 ) -> *mut u8 {
     let state = decided::<A>();
+    #[cfg(feature = "serve")]
+    let call = || sampled::reallocation(block, layout, size, call);
     let new = match state.has(state::RECORDING) {
         true => record::reallocation(block, layout, size, call),
         false => call(),

@@ -19,6 +19,7 @@
 //! | see what a deserializer borrowed | [`BorrowReport`](derive@BorrowReport) | `budgets` (default) |
 //! | record every call with its stack | `heapwise run -- PROGRAM` | `record` (default) |
 //! | record a part of the program's life | `heapwise::record_to` | `record-to` |
+//! | serve its heap profile, and metrics | `heapwise::serve` | `serve` |
 //! | say on a recording's timeline what is going on | [`mark`], [`span`], `heapwise::tracing::MarkLayer` | `record`, `tracing` |
 //! | know what outside of the code slows the heap | [`environment`], [`warn_at_start`] | `warning` (default) |
 //!
@@ -146,6 +147,8 @@ pub mod budget;
 pub mod criterion;
 #[cfg(feature = "criterion-07")]
 pub mod criterion_07;
+#[cfg(any(feature = "budgets", feature = "serve"))]
+mod entry_frames;
 mod environment;
 mod marks;
 #[cfg(feature = "operations")]
@@ -153,8 +156,12 @@ mod operations;
 #[cfg(feature = "operations")]
 mod output;
 mod record;
+#[cfg(feature = "serve")]
+mod sampled;
 #[cfg(all(test, feature = "operations"))]
 mod schema_files;
+#[cfg(feature = "serve")]
+pub mod serve;
 #[cfg_attr(
     not(feature = "budgets"),
     allow(dead_code, reason = "only those who count or record use all of it")

@@ -17,6 +17,10 @@ pub(crate) const STACKS: State = State(4);
 /// Everything is recorded.
 pub(crate) const RECORDING: State = State(8);
 
+/// A sample is noted, beside a recording of everything.
+#[cfg(feature = "serve")]
+pub(crate) const SEPARATE_SAMPLE: State = State(16);
+
 /// A cache line that is written to only when a watch begins or ends.
 #[repr(align(128))]
 struct Alone(AtomicU8);

@@ -1,15 +1,15 @@
 //! Whether this process records itself, and how that begins and ends.
 
-use super::state::{HOOKS, Hooks, INNER, IS_EXITING, PROCESS, RECORDING, Written, give_up, is_own_process};
+use super::session::{self, Begin, Purpose};
+use super::state::{HOOKS, Hooks, INNER, IS_EXITING, Written, give_up, is_own_process};
 use super::writer::{self, Job};
-use super::{file, live, local, queue, sampler, system};
-use heapwise_trace::sampling::{DEFAULT_SAMPLE_BYTES, distance};
-use std::fs::File;
+use super::{file, local, system};
+use heapwise_trace::sampling::DEFAULT_SAMPLE_BYTES;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
 
 /// Names the file of a recording that begins with the process's first call; `%p` in it is the process id.
 pub(super) const RECORD_TO: &str = "HEAPWISE_RECORD_TO";
@@ -19,13 +19,8 @@ pub(super) const RECORD_EVERY: &str = "HEAPWISE_RECORD_EVERY";
 /// How long the end of the process waits for the file to be complete.
 const PATIENCE_AT_EXIT: Duration = Duration::from_secs(30);
 
-static CURRENT: Mutex<Option<Current>> = Mutex::new(None);
 static OUTCOME: Mutex<Writer> = Mutex::new(Writer::Starting);
 static HAS_NEWS: Condvar = Condvar::new();
-struct Current {
-    recording: u32,
-    path: PathBuf,
-}
 
 /// State of the writer's thread.
 enum Writer {
@@ -88,44 +83,23 @@ pub fn start(path: &Path, sample_bytes: u64, hooks: &'static Hooks, begun: impl 
 }
 
 fn begin(path: &Path, sample_bytes: u64, may_wait: bool) -> io::Result<u32> {
-    static LAST: AtomicU32 = AtomicU32::new(0);
-    let mut current = lock(&CURRENT);
-    if let Some(current) = current.as_ref().filter(|_| is_own_process()) {
-        let what = format!(
-            "this program records to {} already; a second recording can begin when that is finished",
-            current.path.display()
-        );
-        return Err(io::Error::new(io::ErrorKind::ResourceBusy, what));
-    }
-    let file = file::create(path)?;
-    let recording = LAST.fetch_add(1, Ordering::Relaxed) + 1;
-    let begun = prepare(file, path, distance(sample_bytes), may_wait);
-    if let Err(error) = begun {
-        drop(queue::close());
-        live::clear();
-        // Nothing is in it.
-        let _ = std::fs::remove_file(path);
-        return Err(io::Error::new(error.kind(), format!("cannot begin to record: {error}")));
-    }
-    PROCESS.store(std::process::id(), Ordering::Relaxed);
-    RECORDING.store(recording, Ordering::Release);
-    *current = Some(Current { recording, path: path.to_owned() });
+    let number = session::begin(Purpose::File(path.to_owned()), sample_bytes, |begin| {
+        let file = file::create(path)?;
+        let &Begin { sample_bytes, began, started_unix_ns } = begin;
+        start_writer(Job { file, path: path.to_owned(), sample_bytes, began, started_unix_ns }, may_wait)
+            .map_err(|error| {
+                // Nothing is in it.
+                let _ = std::fs::remove_file(path);
+                io::Error::new(error.kind(), format!("cannot begin to record: {error}"))
+            })
+    })?;
     static AT_EXIT: Once = Once::new();
     AT_EXIT.call_once(|| system::at_exit(at_exit));
-    Ok(recording)
+    Ok(number)
 }
 
-fn prepare(file: File, path: &Path, sample_bytes: u64, may_wait: bool) -> io::Result<()> {
-    let (began, started) = (Instant::now(), SystemTime::now());
-    let since_1970 = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    local::stir(since_1970.as_nanos() as u64);
-    sampler::set(sample_bytes);
-    live::prepare(sample_bytes);
-    queue::open(began);
-    queue::set_to_stop(false);
+fn start_writer(job: Job, may_wait: bool) -> io::Result<()> {
     *lock(&OUTCOME) = Writer::Starting;
-    let started_unix_ns = since_1970.as_nanos() as u64;
-    let job = Job { file, path: path.to_owned(), sample_bytes, began, started_unix_ns };
     std::thread::Builder::new().name("heapwise-record".to_owned()).spawn(move || {
         local::stay_busy();
         let mut last = Last(Err(io::Error::other("the thread that writes the recording has panicked")));
@@ -167,31 +141,31 @@ fn tell(news: Writer) {
 /// The file could not be written, or not in time.
 pub fn finish(recording: u32, patience: Option<Duration>) -> Option<io::Result<Written>> {
     let _busy = local::Busy::enter();
-    if !is_own_process() {
-        return None;
-    }
-    let mut current = lock(&CURRENT);
-    let path = current.take_if(|current| current.recording == recording)?.path;
-    give_up();
-    queue::set_to_stop(true);
-    queue::wake();
-    let is_at_work = |writer: &mut Writer| !matches!(writer, Writer::Done(_));
-    let mut outcome = match patience {
-        None => HAS_NEWS.wait_while(lock(&OUTCOME), is_at_work).unwrap_or_else(PoisonError::into_inner),
-        Some(patience) => {
-            let waited = HAS_NEWS.wait_timeout_while(lock(&OUTCOME), patience, is_at_work);
-            waited.unwrap_or_else(PoisonError::into_inner).0
-        }
-    };
-    let outcome = match std::mem::replace(&mut *outcome, Writer::Starting) {
-        Writer::Done(outcome) => outcome,
-        Writer::Starting | Writer::AtWork => Err(io::ErrorKind::TimedOut.into()),
-    };
-    live::clear();
-    Some(outcome.map_err(|error| {
-        let what = "every whole section before that can be read";
-        io::Error::new(error.kind(), format!("the recording {} is cut off: {error}; {what}", path.display()))
-    }))
+    session::end(recording, |purpose| {
+        let is_at_work = |writer: &mut Writer| !matches!(writer, Writer::Done(_));
+        let mut outcome = match patience {
+            None => HAS_NEWS.wait_while(lock(&OUTCOME), is_at_work).unwrap_or_else(PoisonError::into_inner),
+            Some(patience) => {
+                let waited = HAS_NEWS.wait_timeout_while(lock(&OUTCOME), patience, is_at_work);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            }
+        };
+        let outcome = match std::mem::replace(&mut *outcome, Writer::Starting) {
+            Writer::Done(outcome) => outcome,
+            Writer::Starting | Writer::AtWork => Err(io::ErrorKind::TimedOut.into()),
+        };
+        let path = match purpose {
+            Purpose::File(path) => path,
+            Purpose::Profile => PathBuf::new(),
+        };
+        outcome.map_err(|error| {
+            let what = "every whole section before that can be read";
+            io::Error::new(
+                error.kind(),
+                format!("the recording {} is cut off: {error}; {what}", path.display()),
+            )
+        })
+    })
 }
 
 /// The process ends: so does the recording.
@@ -201,8 +175,9 @@ extern "C" fn at_exit() {
     }
     IS_EXITING.store(true, Ordering::Release);
     // The thread that exits may be in the middle of beginning or ending.
-    let recording = CURRENT.try_lock().ok().and_then(|current| current.as_ref().map(|c| c.recording));
-    if let Some(Err(error)) = recording.and_then(|recording| finish(recording, Some(PATIENCE_AT_EXIT))) {
+    if let Some(Err(error)) =
+        session::recording().and_then(|recording| finish(recording, Some(PATIENCE_AT_EXIT)))
+    {
         let _busy = local::Busy::enter();
         complain(&error.to_string());
     }

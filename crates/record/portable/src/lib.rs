@@ -2,7 +2,7 @@
 //!
 //! Where there is no recorder with shared memory, the program records itself: the wrapper of its allocator calls this
 //! crate, which notes which blocks are handed out and freed, and by which code; a separate thread of heapwise writes
-//! that to the file. By default it is a *sample*: a block is noted with a probability that grows with its size
+//! that to the file, or adds it up in memory ([`profile`]) for a server that shows it. By default it is a *sample*: a block is noted with a probability that grows with its size
 //! ([`heapwise_trace::sampling`]), so that walking stacks does not slow the program, and reports show estimates with
 //! their errors.
 //!
@@ -12,6 +12,7 @@
 //!  live.rs   is it a noted one that is freed?
 //!  stack.rs  the stack of the request             writer/   epochs, threads, the trie of stacks, sections
 //!     └──────► queue.rs ─────────────────────────►          names of what is new in it
+//!                                                 or profile/   sums for each stack
 //! ```
 //!
 //! What it promises:
@@ -37,10 +38,14 @@ mod events;
 mod file;
 mod live;
 mod local;
+mod modules;
+pub mod profile;
 mod queue;
 mod sampler;
+mod session;
 mod stack;
 mod state;
+mod symbols;
 #[expect(unsafe_code, reason = "functions of the operating system")]
 mod system;
 mod writer;
@@ -49,9 +54,28 @@ pub use active::{begin_if_wanted, finish, start};
 pub use events::mark;
 pub use heapwise_trace::event::{AllocFunction, MarkKind};
 pub use heapwise_trace::file::records::EnvironmentFinding;
+pub use modules::Modules;
+pub use stack::MOST_FRAMES;
 pub use state::{Hooks, Written};
+pub use symbols::{Found, Function, forget_debug_information, look_up};
+pub use system::Module;
 
 use std::alloc::Layout;
+
+/// Whether a block of this size is none of the sample, which is so for nearly all. Then nothing is left to do but the call; otherwise [`allocation`]
+/// or [`reallocation`] makes it. Refusals of such calls are not noted: this is for profiles, which do not have them.
+///
+/// PERF: a caller that asks this first needs no frame of its own.
+#[inline]
+pub fn passes_over(size: usize) -> bool {
+    sampler::passes_over(size as u64)
+}
+
+/// Whether a block is surely none of the sample. Otherwise [`deallocation`] or [`reallocation`] is to be called.
+#[inline]
+pub fn is_other(block: *mut u8) -> bool {
+    !live::may_have(block)
+}
 
 /// Makes the call that allocates, and notes the block if it is one of the sample.
 #[inline]

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 static CLASSES_OF_BLOCKS: [AtomicU8; CLASSES] = [const { AtomicU8::new(0) }; CLASSES];
-/// None if all blocks are noted, or nothing is recorded. Written to only before and after a recording.
+/// None if all blocks are noted, or nothing is sampled. Written to only before and after a recording.
 static LINES: RwLock<Vec<Line>> = RwLock::new(Vec::new());
 
 /// Makes room, before a recording begins.
@@ -49,4 +49,15 @@ pub(super) fn insert(address: usize) -> bool {
 /// Forgets a block that is freed; `false` if it was none of those that are noted.
 pub(super) fn remove(address: usize) -> bool {
     ask(|noted| noted.remove(address as u64)).unwrap_or(true)
+}
+
+/// Whether it is a noted block that is live. `None` if all are noted, or nothing is.
+pub(super) fn contains(address: u64) -> Option<bool> {
+    ask(|noted| noted.contains(address))
+}
+
+/// Bytes of all this.
+pub(super) fn bytes() -> u64 {
+    let lines = LINES.read().unwrap_or_else(PoisonError::into_inner).len();
+    (lines * size_of::<Line>() + CLASSES) as u64
 }

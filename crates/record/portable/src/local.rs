@@ -50,6 +50,19 @@ pub(super) fn selects(log2: u32, size: u64) -> bool {
         .unwrap_or(false)
 }
 
+/// Whether a block of this size is none of those; what [`selects`] says then is not to be asked any more.
+#[inline]
+pub(super) fn passes_over(log2: u32, size: u64) -> bool {
+    LOCAL
+        .try_with(|local| {
+            let mut countdown = local.countdown.get();
+            let passes_over = countdown.passes_over(log2, size);
+            local.countdown.set(countdown);
+            passes_over
+        })
+        .unwrap_or(false)
+}
+
 /// Lets the random numbers of threads that have none yet depend on something, such as the time.
 pub(super) fn stir(seed: u64) {
     SEED.fetch_xor(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15), Ordering::Relaxed);

@@ -173,24 +173,33 @@ fn with_room(words: usize, is_patient: bool) -> Option<MutexGuard<'static, State
     }
 }
 
-/// Wakes the writer.
+/// Wakes whoever empties the queue.
 pub(super) fn wake() {
-    HAS_WORK.notify_one();
+    // Not between its look at whether it is to stop and its sleep.
+    drop(lock());
+    HAS_WORK.notify_all();
 }
 
-/// Waits until there is much to do, at most for `longest`, and exchanges the buffer for an empty one.
-pub(super) fn take(empty: Vec<u64>, longest: Duration) -> Vec<u64> {
+/// Waits until there is much to do, at most for `longest`.
+pub(super) fn wait(longest: Duration) {
+    let _ =
+        HAS_WORK.wait_timeout_while(lock(), longest, |state| state.words.len() <= WORDS / 2 && !is_to_stop());
+}
+
+/// Exchanges the buffer for an empty one.
+pub(super) fn take(empty: Vec<u64>) -> Vec<u64> {
     debug_assert!(empty.is_empty());
-    let state = lock();
-    let wait =
-        HAS_WORK.wait_timeout_while(state, longest, |state| state.words.len() <= WORDS / 2 && !is_to_stop());
-    let (mut state, _) = wait.unwrap_or_else(PoisonError::into_inner);
-    std::mem::replace(&mut state.words, empty)
+    std::mem::replace(&mut lock().words, empty)
 }
 
 /// An empty buffer.
 pub(super) fn buffer() -> Vec<u64> {
     Vec::with_capacity(WORDS)
+}
+
+/// Bytes of both buffers when they were once full. Pages that were never filled take nothing.
+pub(super) fn most_bytes() -> u64 {
+    2 * WORDS as u64 * 8
 }
 
 /// Goes through what was taken.

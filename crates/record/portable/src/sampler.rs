@@ -18,6 +18,12 @@ pub(super) fn wins(size: u64) -> bool {
     log2 == 0 || local::selects(log2, size)
 }
 
+/// Whether a block of this size is not noted this time. If so, that is settled; if not, [`wins`] decides.
+#[inline]
+pub(super) fn passes_over(size: u64) -> bool {
+    local::passes_over(SAMPLE_LOG2.load(Ordering::Relaxed), size)
+}
+
 /// Whether all blocks are noted.
 #[inline]
 pub(super) fn always_wins() -> bool {

@@ -3,7 +3,7 @@
 use super::system;
 
 /// Frames of a stack that are kept, from the innermost on.
-pub(super) const MOST_FRAMES: usize = 128;
+pub const MOST_FRAMES: usize = 128;
 
 /// Return addresses, innermost first. Those of heapwise's own functions are among them: they are recognised by their
 /// names, which only the writer knows.

@@ -4,6 +4,7 @@
 //! packages and of heapwise itself are left out, except the function that this line calls.
 
 use super::stacks::Table;
+use crate::entry_frames::{is_the_allocators, is_the_entry_of_the_allocator};
 use crate::tally::Ignore;
 use heapwise_environment::harmless::escape;
 use std::collections::HashMap;
@@ -200,24 +201,12 @@ fn is_a_librarys(function: &str, file: Option<&Path>) -> bool {
         || LIBRARY_FOLDERS.iter().any(|folder| file.contains(folder))
 }
 
-/// Whether a function is one that the compiler makes, where the global allocator is named, to call it.
-fn is_the_allocators(function: &str) -> bool {
-    function.trim_start_matches("__rustc::").starts_with("__r")
-}
-
 /// The crate of the type or module that a name begins with: `<alloc::vec::Vec<T> as …>::push` begins with `alloc`.
 fn first_crate(function: &str) -> &str {
     let rest = function.trim_start_matches(['<', '&', '*', '(', '[', ' ']);
     let rest = ["mut ", "const ", "dyn "].iter().find_map(|word| rest.strip_prefix(word)).unwrap_or(rest);
     let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
     &rest[..end]
-}
-
-/// Whether a function only leads to the allocator, and says nothing about the cause.
-fn is_the_entry_of_the_allocator(function: &str) -> bool {
-    is_the_allocators(function)
-        || function.starts_with("alloc::alloc::")
-        || matches!(function, "alloc" | "alloc_zeroed" | "realloc" | "exchange_malloc")
 }
 
 #[cfg(test)]

@@ -37,6 +37,8 @@ cfg_select! {
     }
 }
 
+#[cfg(feature = "serve")]
+pub(crate) use here::{IS_SAMPLE, exclude_this_thread};
 pub(crate) use here::{POSSIBLE, allocation, begin_if_wanted, deallocation, mark, reallocation};
 #[cfg(feature = "record-to")]
 pub use recording::{Recorded, Recorder, Recording, record_to};

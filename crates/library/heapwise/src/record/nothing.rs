@@ -6,6 +6,10 @@ use std::alloc::Layout;
 /// Whether the first call of a process has to find out whether it is recorded.
 pub(crate) const POSSIBLE: bool = false;
 
+/// Whether a recording is a sample.
+#[cfg(feature = "serve")]
+pub(crate) const IS_SAMPLE: bool = false;
+
 pub(crate) fn begin_if_wanted(_inner: &'static str) -> bool {
     false
 }
@@ -23,3 +27,7 @@ pub(crate) fn reallocation(_: *mut u8, _: &Layout, _: usize, call: impl FnOnce()
 }
 
 pub(crate) fn mark(_: Mark, _: &str) {}
+
+/// Here the sampler excludes it, or nothing is recorded.
+#[cfg(feature = "serve")]
+pub(crate) fn exclude_this_thread() {}

@@ -12,6 +12,10 @@ use std::time::Duration;
 /// Whether the first call of a process has to find out whether it is recorded.
 pub(crate) const POSSIBLE: bool = true;
 
+/// Whether a recording is a sample.
+#[cfg(feature = "serve")]
+pub(crate) const IS_SAMPLE: bool = true;
+
 static HOOKS: Hooks = Hooks { ended: || state::clear(RECORDING), environment: findings };
 
 /// Begins to record if the environment says so. `inner` is the name of the inner allocator's type.
@@ -71,3 +75,7 @@ fn findings() -> Vec<EnvironmentFinding> {
         })
         .collect()
 }
+
+/// Here the sampler excludes it, or nothing is recorded.
+#[cfg(feature = "serve")]
+pub(crate) fn exclude_this_thread() {}

@@ -7,11 +7,13 @@ mod windows;
 
 #[cfg(unix)]
 pub(super) use unix::{
-    capture, may_trust_environment, module_of, page_bytes, resident_bytes, thread_id, thread_name,
+    anonymous_bytes, capture, may_trust_environment, module_of, page_bytes, resident_bytes, thread_id,
+    thread_name,
 };
 #[cfg(windows)]
 pub(super) use windows::{
-    capture, may_trust_environment, module_of, page_bytes, resident_bytes, thread_id, thread_name,
+    anonymous_bytes, capture, may_trust_environment, module_of, page_bytes, resident_bytes, thread_id,
+    thread_name,
 };
 
 /// Longest name of a thread that is kept.
@@ -19,15 +21,18 @@ pub(super) const MOST_NAME_BYTES: usize = 64;
 
 /// An object file in this process's memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Module {
-    pub(super) start: u64,
-    pub(super) end: u64,
+pub struct Module {
+    /// Its first address.
+    pub start: u64,
+    /// The address behind it.
+    pub end: u64,
     /// What is taken from an address to get the one that symbols are kept for: that in the file as it was linked, or, of
     /// systems whose files are not read anywhere else, the distance to the module's beginning.
-    pub(super) bias: u64,
+    pub bias: u64,
     /// Hexadecimal digits.
-    pub(super) build_id: String,
-    pub(super) path: String,
+    pub build_id: String,
+    /// Where the file is.
+    pub path: String,
 }
 
 /// Has a function called when the process exits.

@@ -92,6 +92,21 @@ pub(in super::super) fn resident_bytes() -> Option<u64> {
     None
 }
 
+/// Resident bytes of this process that no file has: its heap, and its stacks.
+#[cfg(target_os = "linux")]
+pub(in super::super) fn anonymous_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib << 10)
+}
+
+/// Not known on other systems.
+#[cfg(not(target_os = "linux"))]
+pub(in super::super) fn anonymous_bytes() -> Option<u64> {
+    None
+}
+
 fn path_of(name: &CStr) -> String {
     let name = name.to_string_lossy().into_owned();
     // The program itself has none.

@@ -78,6 +78,11 @@ pub(in super::super) fn resident_bytes() -> Option<u64> {
     (is_known != 0).then_some(counters.WorkingSetSize as u64)
 }
 
+/// Not known here.
+pub(in super::super) fn anonymous_bytes() -> Option<u64> {
+    None
+}
+
 /// The file that holds an address.
 pub(in super::super) fn module_of(address: u64) -> Option<Module> {
     let mut module: HMODULE = ptr::null_mut();

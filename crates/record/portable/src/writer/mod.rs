@@ -60,7 +60,12 @@ pub(super) fn run(job: Job, tell_begun: impl FnOnce()) -> io::Result<Written> {
     let mut empty = queue::buffer();
     loop {
         let is_last = queue::is_to_stop();
-        let words = if is_last { queue::close() } else { queue::take(empty, TICK) };
+        let words = if is_last {
+            queue::close()
+        } else {
+            queue::wait(TICK);
+            queue::take(empty)
+        };
         if let Err(error) = scribe.batch(&words, is_last) {
             state::give_up();
             drop(queue::close());

@@ -1,8 +1,9 @@
 //! Names of addresses: found in this process, since a reader of the recording may not have its files.
 //!
 //! Names also show which frames are heapwise's own, which is why those of the innermost frames are looked up at once and those
-//! of all others every now and then. What was compiled into another function keeps its place in that.
+//! of all others every now and then.
 
+use crate::symbols::{Found, look_up};
 use crate::system::Module;
 use heapwise_trace::file::tables::{ImageSymbols, SymbolFrame, Symbols};
 use rustc_hash::FxHashMap;
@@ -10,34 +11,11 @@ use rustc_hash::FxHashMap;
 /// Addresses in one section, which has a largest size.
 const MOST_ADDRESSES: usize = 100_000;
 
-/// Where heapwise's own functions are, as far as they are below an allocation.
-const OWN: &[&str] = &["heapwise::record::portable", "heapwise::allocator::", "backtrace::backtrace::"];
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Named {
-    function: Option<String>,
-    file: Option<String>,
-    line: Option<u32>,
-}
-
-/// What is known of a return address: the functions that are there, innermost first, each compiled into the next one.
-#[derive(Debug, Default)]
-struct Found {
-    frames: Vec<Named>,
-    is_own: bool,
-}
-
 #[derive(Debug, Default)]
 pub(super) struct Names {
     found: FxHashMap<u64, Found>,
     /// Return addresses whose names are not written yet.
     wanted: Vec<u64>,
-}
-
-fn is_own(name: &str) -> bool {
-    // As it begins, or as the type of which it is a method: `<heapwise::allocator::Allocator as …>::alloc`.
-    let name = name.trim_start_matches('<');
-    OWN.iter().any(|own| name.starts_with(own))
 }
 
 impl Names {
@@ -98,45 +76,5 @@ impl Names {
             });
         }
         symbols
-    }
-}
-
-/// Asks the debug information of the file, or its symbols.
-fn look_up(address: u64) -> Found {
-    let mut frames = Vec::new();
-    backtrace::resolve(address as usize as *mut _, |symbol| {
-        let file = symbol.filename().map(|path| path.to_string_lossy().into_owned());
-        frames.push(Named {
-            // Without the hash at its end.
-            function: symbol.name().map(|name| format!("{name:#}")),
-            // As everywhere else; Windows' files may have both.
-            file: if cfg!(windows) { file.map(|file| file.replace('\\', "/")) } else { file },
-            line: symbol.lineno(),
-        });
-    });
-    let own = |named: &Named| named.function.as_deref().is_some_and(is_own);
-    let all_own = !frames.is_empty() && frames.iter().all(own);
-    if !all_own {
-        frames.retain(|named| !own(named));
-    }
-    frames.retain(|named| named.function.is_some() || named.file.is_some());
-    Found { frames, is_own: all_own }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn own_functions_are_distinguished_from_those_of_users() {
-        let own = [
-            "heapwise::record::portable::events::allocated",
-            "<heapwise::allocator::Allocator<A> as core::alloc::global::GlobalAlloc>::alloc",
-            "heapwise::allocator::Allocator<A>::alloc_watched::{{closure}}",
-        ];
-        assert!(own.iter().all(|name| is_own(name)));
-        let users =
-            ["heapwise_tests::main", "my::heapwise::allocator::x", "heapwise::bench::measure", "main"];
-        assert!(!users.iter().any(|name| is_own(name)));
     }
 }

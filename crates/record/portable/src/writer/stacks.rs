@@ -2,8 +2,9 @@
 
 use super::PROCESS;
 use super::names::Names;
+use crate::modules::Modules;
 use crate::stack::MOST_FRAMES;
-use crate::system::{self, Module};
+use crate::system::Module;
 use heapwise_trace::event::StackId;
 use heapwise_trace::file::records::ModuleInfo;
 use heapwise_trace::file::tables::Nodes;
@@ -24,7 +25,7 @@ pub(super) struct Stacks {
     /// Nodes that are not written yet, with the id of the first of them.
     new: Vec<(u32, u64)>,
     first_new: u32,
-    modules: Vec<Module>,
+    modules: Modules,
     written_modules: usize,
     looked_for: FxHashSet<u64>,
 }
@@ -37,7 +38,7 @@ impl Default for Stacks {
             last: CUT,
             new,
             first_new: WHOLE,
-            modules: Vec::new(),
+            modules: Modules::default(),
             written_modules: 0,
             looked_for: FxHashSet::default(),
         }
@@ -70,40 +71,20 @@ impl Stacks {
         self.new.push((parent, key));
         if self.looked_for.insert(key) {
             names.want(key);
-            self.look_for(key);
+            if let Some(changed) = self.modules.look_for(key) {
+                self.written_modules = self.written_modules.min(changed);
+            }
         }
         self.last
     }
 
-    /// Learns which object file an address is in.
-    fn look_for(&mut self, address: u64) {
-        // A return address may be behind the last byte of its function, and of its file.
-        let at = address.wrapping_sub(1);
-        if self.modules.iter().any(|module| (module.start..module.end).contains(&at)) {
-            return;
-        }
-        if let Some(found) = system::module_of(at) {
-            // One whose end was not known has grown.
-            match self.modules.iter_mut().find(|module| module.start == found.start) {
-                Some(known) => {
-                    known.end = known.end.max(found.end);
-                    let grown = known.clone();
-                    self.modules.retain(|module| module.start != grown.start);
-                    self.written_modules = self.written_modules.min(self.modules.len());
-                    self.modules.push(grown);
-                }
-                None => self.modules.push(found),
-            }
-        }
-    }
-
     pub(super) fn modules(&self) -> &[Module] {
-        &self.modules
+        self.modules.list()
     }
 
     /// Object files that are new.
     pub(super) fn new_modules(&mut self) -> Vec<ModuleInfo> {
-        let new = self.modules[self.written_modules..].iter().map(|module| ModuleInfo {
+        let new = self.modules.list()[self.written_modules..].iter().map(|module| ModuleInfo {
             process: PROCESS,
             generation: 0,
             start: module.start,
@@ -113,7 +94,7 @@ impl Stacks {
             path: module.path.clone(),
         });
         let new = new.collect();
-        self.written_modules = self.modules.len();
+        self.written_modules = self.modules.list().len();
         new
     }
 

@@ -89,6 +89,11 @@ impl<'m> Noted<'m> {
         found
     }
 
+    /// Whether a block is one of them.
+    pub fn contains(&self, address: u64) -> bool {
+        self.places(address).any(|place| place.load(Ordering::Relaxed) == address)
+    }
+
     fn places(&self, address: u64) -> impl Iterator<Item = &'m AtomicU64> + use<'m> {
         let mask = self.lines.len() - 1;
         let (lines, hash) = (self.lines, hash(address));
@@ -148,6 +153,7 @@ mod tests {
             } else {
                 assert_eq!(noted.remove(address), truth.remove(&address));
             }
+            assert_eq!(noted.contains(address), truth.contains(&address));
             assert_eq!(
                 truth.contains(&address),
                 may_have(&memory.filter, address) && {

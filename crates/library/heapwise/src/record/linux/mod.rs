@@ -17,6 +17,10 @@ use std::sync::OnceLock;
 /// Whether the first call of a process has to find out whether it is recorded.
 pub(crate) const POSSIBLE: bool = true;
 
+/// Whether a recording is a sample.
+#[cfg(feature = "serve")]
+pub(crate) const IS_SAMPLE: bool = false;
+
 /// Bytes kept of the name of the inner allocator's type, with a zero at the end.
 const NAME_BYTES: usize = 256;
 
@@ -72,4 +76,10 @@ pub(crate) fn mark(mark: Mark, name: &str) {
     } else {
         wrapped::mark_by_preload(kind, name.as_bytes());
     }
+}
+
+/// Keeps what this thread does from being recorded, as long as the value lives.
+#[cfg(feature = "serve")]
+pub(crate) fn exclude_this_thread() -> wrapped::NoRecordGuard {
+    wrapped::NoRecordGuard::begin()
 }

@@ -7,26 +7,18 @@
 //! Addresses are as linked, and each object file is mapped where it was linked to be: that is the same in every run, and
 //! `pprof -disasm` and `-list` find the instructions in the file without a load address.
 
-mod messages;
-
 use crate::export::format::{Format, Options};
 use crate::export::moment::Moment;
 use crate::export::stacks::{self, Step};
 use crate::export::text;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use heapwise_analysis::{Analysis, Numbers, PlaceId};
-use messages::{Function, Line, Location, Mapping, Profile, Sample, ValueType};
-use prost::Message;
+use heapwise_trace::pprof::{Encoder, Functions, Line, Location, Mapping, Profile, Sample, Strings, signed};
 use rustc_hash::FxHashMap;
 use std::io::{self, Write};
 
 /// The format.
 #[derive(Debug)]
 pub(crate) struct Pprof;
-
-/// Pieces of the message are written out at this size.
-const PIECE: usize = 1 << 16;
 
 impl Format for Pprof {
     fn name(&self) -> &'static str {
@@ -47,16 +39,18 @@ impl Format for Pprof {
 
     fn write(&self, analysis: &Analysis, options: &Options, out: &mut dyn Write) -> io::Result<()> {
         let moment = options.moment.unwrap_or_default();
-        let mut pieces = Pieces { out: GzEncoder::new(out, Compression::default()), buffer: Vec::new() };
+        let mut pieces = Encoder::new(out);
         let mut tables = Tables::new(analysis);
         pieces.put(&tables.head(analysis, moment))?;
         stacks::for_each(analysis, stacks::MANY, |steps, numbers| {
             let location_id = steps.iter().map(|step| tables.location(step)).collect();
             let value = values(numbers, moment);
-            pieces.put(&Profile { sample: vec![Sample { location_id, value }], ..Profile::default() })
+            pieces.put(&Profile {
+                sample: vec![Sample { location_id, value, label: Vec::new() }],
+                ..Profile::default()
+            })
         })?;
-        tables.write(&mut pieces)?;
-        pieces.finish()
+        tables.write(pieces)
     }
 }
 
@@ -69,32 +63,6 @@ fn values(numbers: &Numbers, moment: Moment) -> Vec<i64> {
     [numbers.allocations, numbers.allocated_bytes, blocks, bytes].map(signed).to_vec()
 }
 
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// The message while it is written. Fields of a protobuf message may come in any number of pieces.
-struct Pieces<W: Write> {
-    out: GzEncoder<W>,
-    buffer: Vec<u8>,
-}
-
-impl<W: Write> Pieces<W> {
-    fn put(&mut self, piece: &Profile) -> io::Result<()> {
-        piece.encode(&mut self.buffer)?;
-        if self.buffer.len() >= PIECE {
-            self.out.write_all(&self.buffer)?;
-            self.buffer.clear();
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> io::Result<()> {
-        self.out.write_all(&self.buffer)?;
-        self.out.finish().map(drop)
-    }
-}
-
 /// The tables that samples refer to.
 struct Tables<'a> {
     analysis: &'a Analysis,
@@ -105,33 +73,23 @@ struct Tables<'a> {
 
 impl<'a> Tables<'a> {
     fn new(analysis: &'a Analysis) -> Self {
-        let mut strings = Strings::default();
-        // The first string has to be the empty one.
-        strings.index("");
-        Self { analysis, strings, used: vec![false; analysis.n_places()], marks: [false; 2] }
+        Self {
+            analysis,
+            strings: Strings::default(),
+            used: vec![false; analysis.n_places()],
+            marks: [false; 2],
+        }
     }
 
     fn head(&mut self, analysis: &Analysis, moment: Moment) -> Profile {
         let comments = comments(analysis, moment);
         let strings = &mut self.strings;
-        let mut kind = |kind, unit| ValueType { kind: strings.index(kind), unit: strings.index(unit) };
-        let sample_type = vec![
-            kind("alloc_objects", "count"),
-            kind("alloc_space", "bytes"),
-            kind("inuse_objects", "count"),
-            kind("inuse_space", "bytes"),
-        ];
-        let period_type = Some(kind("space", "bytes"));
+        // The period: without sampling, every byte was recorded.
         Profile {
-            sample_type,
-            period_type,
-            // No sampling: every byte was recorded.
-            period: 1,
             time_nanos: signed(analysis.meta.started_unix_ns),
             duration_nanos: signed(analysis.duration.0),
-            default_sample_type: strings.index("inuse_space"),
             comment: comments.iter().map(|comment| strings.index(comment)).collect(),
-            ..Profile::default()
+            ..strings.head("inuse_space", 1)
         }
     }
 
@@ -150,7 +108,7 @@ impl<'a> Tables<'a> {
         }
     }
 
-    fn write<W: Write>(mut self, pieces: &mut Pieces<W>) -> io::Result<()> {
+    fn write<W: Write>(mut self, mut pieces: Encoder<W>) -> io::Result<()> {
         let mut mappings = Mappings::default();
         let mut functions = Functions::default();
         let used = std::mem::take(&mut self.used);
@@ -180,11 +138,8 @@ impl<'a> Tables<'a> {
             pieces.put(&Profile { location: vec![location], ..Profile::default() })?;
         }
         let mapping = mappings.list(self.analysis, &mut self.strings);
-        pieces.put(&Profile { mapping, function: functions.list, ..Profile::default() })?;
-        for string in self.strings.list {
-            pieces.put(&Profile { string_table: vec![string], ..Profile::default() })?;
-        }
-        Ok(())
+        pieces.put(&Profile { mapping, ..Profile::default() })?;
+        pieces.finish(functions, self.strings).map(drop)
     }
 }
 
@@ -209,40 +164,6 @@ fn comments(analysis: &Analysis, moment: Moment) -> Vec<String> {
     ];
     comments.extend(analysis.warnings.iter().map(|w| format!("warning: {}", text::harmless(&w.to_string()))));
     comments
-}
-
-#[derive(Default)]
-struct Strings {
-    list: Vec<String>,
-    indices: FxHashMap<String, i64>,
-}
-
-impl Strings {
-    fn index(&mut self, text: &str) -> i64 {
-        if let Some(&index) = self.indices.get(text) {
-            return index;
-        }
-        let index = self.list.len() as i64;
-        self.list.push(text.to_owned());
-        self.indices.insert(text.to_owned(), index);
-        index
-    }
-}
-
-#[derive(Default)]
-struct Functions {
-    list: Vec<Function>,
-    ids: FxHashMap<(i64, i64), u64>,
-}
-
-impl Functions {
-    fn id(&mut self, name: i64, filename: i64) -> u64 {
-        let id = self.list.len() as u64 + 1;
-        *self.ids.entry((name, filename)).or_insert_with(|| {
-            self.list.push(Function { id, name, filename });
-            id
-        })
-    }
 }
 
 /// Object files that occur, with the addresses that each has to cover.

@@ -5,106 +5,119 @@
 
 /// A profile. Its encoding may be cut between any two fields, and written in pieces.
 #[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct Profile {
+pub struct Profile {
     #[prost(message, repeated, tag = "1")]
-    pub(super) sample_type: Vec<ValueType>,
+    pub sample_type: Vec<ValueType>,
     #[prost(message, repeated, tag = "2")]
-    pub(super) sample: Vec<Sample>,
+    pub sample: Vec<Sample>,
     #[prost(message, repeated, tag = "3")]
-    pub(super) mapping: Vec<Mapping>,
+    pub mapping: Vec<Mapping>,
     #[prost(message, repeated, tag = "4")]
-    pub(super) location: Vec<Location>,
+    pub location: Vec<Location>,
     #[prost(message, repeated, tag = "5")]
-    pub(super) function: Vec<Function>,
+    pub function: Vec<Function>,
     #[prost(string, repeated, tag = "6")]
-    pub(super) string_table: Vec<String>,
+    pub string_table: Vec<String>,
     #[prost(int64, tag = "9")]
-    pub(super) time_nanos: i64,
+    pub time_nanos: i64,
     #[prost(int64, tag = "10")]
-    pub(super) duration_nanos: i64,
+    pub duration_nanos: i64,
     #[prost(message, optional, tag = "11")]
-    pub(super) period_type: Option<ValueType>,
+    pub period_type: Option<ValueType>,
     #[prost(int64, tag = "12")]
-    pub(super) period: i64,
+    pub period: i64,
     #[prost(int64, repeated, tag = "13")]
-    pub(super) comment: Vec<i64>,
+    pub comment: Vec<i64>,
     #[prost(int64, tag = "14")]
-    pub(super) default_sample_type: i64,
+    pub default_sample_type: i64,
 }
 
 /// What a number means: both are indices of strings.
 #[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct ValueType {
+pub struct ValueType {
     #[prost(int64, tag = "1")]
-    pub(super) kind: i64,
+    pub kind: i64,
     #[prost(int64, tag = "2")]
-    pub(super) unit: i64,
+    pub unit: i64,
 }
 
 /// A stack, the innermost location first, and a number per sample type.
 #[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct Sample {
+pub struct Sample {
     #[prost(uint64, repeated, tag = "1")]
-    pub(super) location_id: Vec<u64>,
+    pub location_id: Vec<u64>,
     #[prost(int64, repeated, tag = "2")]
-    pub(super) value: Vec<i64>,
+    pub value: Vec<i64>,
+    #[prost(message, repeated, tag = "3")]
+    pub label: Vec<Label>,
+}
+
+/// What a sample says of itself besides: the size of its blocks. Indices of strings, and a number.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Label {
+    #[prost(int64, tag = "1")]
+    pub key: i64,
+    #[prost(int64, tag = "3")]
+    pub num: i64,
+    #[prost(int64, tag = "4")]
+    pub num_unit: i64,
 }
 
 /// An object file.
 #[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct Mapping {
+pub struct Mapping {
     #[prost(uint64, tag = "1")]
-    pub(super) id: u64,
+    pub id: u64,
     #[prost(uint64, tag = "2")]
-    pub(super) memory_start: u64,
+    pub memory_start: u64,
     #[prost(uint64, tag = "3")]
-    pub(super) memory_limit: u64,
+    pub memory_limit: u64,
     #[prost(uint64, tag = "4")]
-    pub(super) file_offset: u64,
+    pub file_offset: u64,
     #[prost(int64, tag = "5")]
-    pub(super) filename: i64,
+    pub filename: i64,
     #[prost(int64, tag = "6")]
-    pub(super) build_id: i64,
+    pub build_id: i64,
     #[prost(bool, tag = "7")]
-    pub(super) has_functions: bool,
+    pub has_functions: bool,
     #[prost(bool, tag = "8")]
-    pub(super) has_filenames: bool,
+    pub has_filenames: bool,
     #[prost(bool, tag = "9")]
-    pub(super) has_line_numbers: bool,
+    pub has_line_numbers: bool,
     #[prost(bool, tag = "10")]
-    pub(super) has_inline_frames: bool,
+    pub has_inline_frames: bool,
 }
 
 /// An instruction, and the functions that it belongs to: the innermost inlined one first.
 #[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct Location {
+pub struct Location {
     #[prost(uint64, tag = "1")]
-    pub(super) id: u64,
+    pub id: u64,
     #[prost(uint64, tag = "2")]
-    pub(super) mapping_id: u64,
+    pub mapping_id: u64,
     #[prost(uint64, tag = "3")]
-    pub(super) address: u64,
+    pub address: u64,
     #[prost(message, repeated, tag = "4")]
-    pub(super) line: Vec<Line>,
+    pub line: Vec<Line>,
 }
 
 /// A line of a function.
 #[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct Line {
+pub struct Line {
     #[prost(uint64, tag = "1")]
-    pub(super) function_id: u64,
+    pub function_id: u64,
     #[prost(int64, tag = "2")]
-    pub(super) line: i64,
+    pub line: i64,
 }
 
 /// A function: indices of strings. Without `system_name`, the mangled name: if it equals `name`, pprof takes the name for one
 /// that it has to shorten, and leaves `::push` of `<alloc::vec::Vec<u8>>::push`.
 #[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct Function {
+pub struct Function {
     #[prost(uint64, tag = "1")]
-    pub(super) id: u64,
+    pub id: u64,
     #[prost(int64, tag = "2")]
-    pub(super) name: i64,
+    pub name: i64,
     #[prost(int64, tag = "4")]
-    pub(super) filename: i64,
+    pub filename: i64,
 }

@@ -1,0 +1,216 @@
+//! A snapshot as a profile for pprof, as Go's programs serve it.
+//!
+//! As in exports of recordings, addresses are as linked and each object file is mapped where it was linked to be, so `pprof -list` and
+//! `-disasm` find the instructions in the file. What Go leaves out is left out, too: frames that only lead to the allocator.
+
+use super::names::{Names, Shown};
+use heapwise_environment::harmless::escape;
+use heapwise_portable::profile::{Counts, Snapshot};
+use heapwise_trace::pprof::{
+    Encoder, Functions, Label, Line, Location, Mapping, Profile, Sample, Strings, signed,
+};
+use std::collections::HashMap;
+use std::io;
+
+/// Frames of a stack that are sampled; where there are as many, there may have been more.
+use heapwise_portable::MOST_FRAMES;
+
+const NO_STACK: &str = "[stacks beyond the bound]";
+const CUT: &str = "[cut stack]";
+
+/// The profile, or what has changed in it since a snapshot before.
+pub(super) fn bytes(
+    now: &Snapshot,
+    before: Option<&Snapshot>,
+    default_type: &str,
+    names: &Names,
+) -> io::Result<Vec<u8>> {
+    let mut writer = Writer::new(names);
+    let mut out = Encoder::new(Vec::new());
+    out.put(&writer.head(now, before, default_type))?;
+    for (number, site) in now.sites.iter().enumerate() {
+        let earlier = before.and_then(|before| before.sites.get(number)).map(|site| site.counts);
+        let value = values(&site.counts, &earlier.unwrap_or_default());
+        if value.iter().all(|value| *value == 0) {
+            continue;
+        }
+        let location_id = writer.locations(&site.stack, &mut out)?;
+        let label = writer.size(&site.counts);
+        out.put(&Profile { sample: vec![Sample { location_id, value, label }], ..Profile::default() })?;
+    }
+    writer.finish(out)
+}
+
+fn values(now: &Counts, before: &Counts) -> Vec<i64> {
+    let change = |of: fn(&Counts) -> u64| signed(of(now)) - signed(of(before));
+    vec![
+        change(|counts| counts.alloc_objects),
+        change(|counts| counts.alloc_bytes),
+        change(|counts| counts.live_objects),
+        change(|counts| counts.live_bytes),
+    ]
+}
+
+struct Writer<'a> {
+    names: &'a Names,
+    strings: Strings,
+    functions: Functions,
+    /// By return address and how many of its lines are left out.
+    locations: HashMap<(u64, usize), u64>,
+    /// The places that stand for what is not known, by their names.
+    marks: HashMap<&'static str, u64>,
+    /// The addresses that each object file has to cover; the last one is of those that are in none.
+    ranges: HashMap<Option<usize>, (u64, u64)>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(names: &'a Names) -> Self {
+        Self {
+            names,
+            strings: Strings::default(),
+            functions: Functions::default(),
+            locations: HashMap::new(),
+            marks: HashMap::new(),
+            ranges: HashMap::new(),
+        }
+    }
+
+    fn head(&mut self, now: &Snapshot, before: Option<&Snapshot>, default_type: &str) -> Profile {
+        let comments = comments(now, before);
+        let duration = before.map_or(0, |before| now.age_ns - before.age_ns);
+        Profile {
+            time_nanos: signed(now.started_unix_ns + now.age_ns),
+            duration_nanos: signed(duration),
+            comment: comments.iter().map(|comment| self.strings.index(comment)).collect(),
+            ..self.strings.head(default_type, signed(now.sample_bytes))
+        }
+    }
+
+    /// Go's label of each sample: how large its blocks are on average.
+    fn size(&mut self, counts: &Counts) -> Vec<Label> {
+        let size = counts.alloc_bytes.checked_div(counts.alloc_objects).filter(|size| *size > 0);
+        let key = self.strings.index("bytes");
+        size.map(|size| Label { key, num: signed(size), num_unit: key }).into_iter().collect()
+    }
+
+    fn locations(&mut self, stack: &[u64], out: &mut Encoder<Vec<u8>>) -> io::Result<Vec<u64>> {
+        if stack.is_empty() {
+            return Ok(vec![self.mark(NO_STACK, out)?]);
+        }
+        let shown = self.names.stack(stack);
+        let mut ids =
+            shown.iter().map(|frame| self.location(frame, out)).collect::<io::Result<Vec<u64>>>()?;
+        if stack.len() == MOST_FRAMES {
+            ids.push(self.mark(CUT, out)?);
+        }
+        Ok(ids)
+    }
+
+    fn next_id(&self) -> u64 {
+        (self.locations.len() + self.marks.len()) as u64 + 1
+    }
+
+    fn location(&mut self, frame: &Shown, out: &mut Encoder<Vec<u8>>) -> io::Result<u64> {
+        let key = (frame.return_address, frame.hidden);
+        if let Some(&id) = self.locations.get(&key) {
+            return Ok(id);
+        }
+        let id = self.next_id();
+        self.locations.insert(key, id);
+        let line = frame.lines().iter().map(|line| {
+            let (name, file) = (self.strings.index(&line.function), self.strings.index(&line.file));
+            Line { function_id: self.functions.id(name, file), line: line.line.into() }
+        });
+        let line = line.collect();
+        let (address, module) = (frame.place.address, frame.place.module);
+        let (from, to) = self.ranges.entry(module).or_insert((address, address));
+        (*from, *to) = ((*from).min(address), (*to).max(address));
+        let location = Location { id, address, line, mapping_id: mapping_id(module) };
+        out.put(&Profile { location: vec![location], ..Profile::default() })?;
+        Ok(id)
+    }
+
+    fn mark(&mut self, mark: &'static str, out: &mut Encoder<Vec<u8>>) -> io::Result<u64> {
+        if let Some(&id) = self.marks.get(mark) {
+            return Ok(id);
+        }
+        let id = self.next_id();
+        self.marks.insert(mark, id);
+        let name = self.strings.index(mark);
+        let line = vec![Line { function_id: self.functions.id(name, 0), line: 0 }];
+        self.ranges.entry(None).or_insert((0, 0));
+        let location = Location { id, line, mapping_id: mapping_id(None), ..Location::default() };
+        out.put(&Profile { location: vec![location], ..Profile::default() })?;
+        Ok(id)
+    }
+
+    fn finish(mut self, mut out: Encoder<Vec<u8>>) -> io::Result<Vec<u8>> {
+        let modules = self.names.modules();
+        let program = std::env::current_exe().unwrap_or_default();
+        let mut ranges: Vec<_> = self.ranges.into_iter().collect();
+        // The program itself has to come first, and what is in no file last.
+        ranges.sort_unstable_by_key(|(number, _)| {
+            let path = number.map(|number| &modules[number].path);
+            (path.is_none(), path.is_some_and(|path| *path != program.to_string_lossy()), *number)
+        });
+        for (number, (from, to)) in ranges {
+            let module = number.map(|number| &modules[number]);
+            let linked = |address: u64| module.map(|module| address.wrapping_sub(module.bias));
+            let start = module.and_then(|module| linked(module.start)).filter(|start| *start <= from);
+            let limit = module.and_then(|module| linked(module.end)).filter(|end| *end > to);
+            let filename = module.map_or("[unknown]".into(), |module| escape(&module.path));
+            let mapping = Mapping {
+                id: mapping_id(number),
+                memory_start: start.unwrap_or(from),
+                memory_limit: limit.unwrap_or(to.saturating_add(1)),
+                file_offset: 0,
+                filename: self.strings.index(&filename),
+                build_id: self.strings.index(module.map_or("", |module| &module.build_id)),
+                // Otherwise readers would look for names again, in files that may have been replaced by now.
+                has_functions: true,
+                has_filenames: true,
+                has_line_numbers: true,
+                has_inline_frames: true,
+            };
+            out.put(&Profile { mapping: vec![mapping], ..Profile::default() })?;
+        }
+        out.finish(self.functions, self.strings)
+    }
+}
+
+/// 1 for what is in no object file.
+fn mapping_id(module: Option<usize>) -> u64 {
+    module.map_or(1, |number| number as u64 + 2)
+}
+
+fn comments(now: &Snapshot, before: Option<&Snapshot>) -> Vec<String> {
+    let totals = &now.totals;
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let mut comments = vec![
+        format!(
+            "heapwise {}: estimates from a sample, one block for every {} bytes; {} blocks were sampled, {} of them are live",
+            env!("CARGO_PKG_VERSION"),
+            now.sample_bytes,
+            totals.samples,
+            totals.live_samples
+        ),
+        match before {
+            Some(before) => format!("what {:.3} s changed", seconds(now.age_ns - before.age_ns)),
+            None => format!(
+                "sampling began {:.3} s before; blocks from before that are not in it",
+                seconds(now.age_ns)
+            ),
+        },
+        "a block that was resized counts as freed and allocated anew".to_owned(),
+    ];
+    if totals.lost_samples > 0 {
+        comments.push(format!(
+            "warning: {} samples are missing, there was no room for them",
+            totals.lost_samples
+        ));
+    }
+    if totals.samples_without_stack > 0 {
+        comments.push(format!("warning: {} samples have no stack: {NO_STACK}", totals.samples_without_stack));
+    }
+    comments
+}

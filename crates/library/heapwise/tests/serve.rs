@@ -1,0 +1,446 @@
+//! Programs that serve their own profile: what is in it is what they did.
+#![cfg(feature = "serve")]
+
+#[path = "serve/client.rs"]
+mod client;
+
+use client::{Read, get, metrics, read, send};
+use heapwise::serve::{Options, Server, start};
+use std::hint::black_box;
+use std::io::{ErrorKind, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+#[global_allocator]
+static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+
+const MIB: usize = 1 << 20;
+
+/// A program has one server at a time, and other tests would allocate in between.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn serve(every: u64) -> (Server, SocketAddr) {
+    let server = Options::new().sample_every_bytes(every).start("127.0.0.1:0").expect("a port is free");
+    let address = server.address();
+    (server, address)
+}
+
+#[inline(never)]
+fn keep_small(count: usize) -> Vec<Box<dyn AsRef<[u8]>>> {
+    (0..count).map(|n| black_box(Box::new([n as u8; 100])) as Box<dyn AsRef<[u8]>>).collect()
+}
+
+#[inline(never)]
+fn keep_large(count: usize) -> Vec<Vec<u8>> {
+    (0..count).map(|n| black_box(vec![n as u8 | 1; MIB])).collect()
+}
+
+#[inline(never)]
+fn drop_small(count: usize) {
+    (0..count).for_each(|n| drop(black_box(Box::new([n as u8; 200]))));
+}
+
+#[inline(never)]
+fn grow() -> Vec<u64> {
+    let mut list = Vec::new();
+    (0..1 << 20).for_each(|n| list.push(black_box(n)));
+    list
+}
+
+/// Whether an estimate of a number of blocks, each with this weight, is within five standard errors.
+fn is_near(estimate: i64, truth: usize, weight: f64) -> bool {
+    (estimate as f64 - truth as f64).abs() <= 5.0 * (truth as f64 * (weight - 1.0)).sqrt()
+}
+
+#[test]
+fn values_are_those_of_the_program() {
+    const EVERY: u64 = 16 << 10;
+    let _alone = alone();
+    let (_server, address) = serve(EVERY);
+    let (small, large) = (keep_small(400_000), keep_large(7));
+    drop_small(300_000);
+    let grown = grow();
+    for (path, default_type) in [("heap", "inuse_space"), ("allocs", "alloc_space")] {
+        let read = Read::of(address, &format!("/debug/pprof/{path}"));
+        let profile = &read.profile;
+        let types: Vec<_> =
+            profile.sample_type.iter().map(|t| (read.text(t.kind), read.text(t.unit))).collect();
+        let (objects, bytes) = (["alloc_objects", "inuse_objects"], ["alloc_space", "inuse_space"]);
+        assert_eq!(
+            types,
+            [(objects[0], "count"), (bytes[0], "bytes"), (objects[1], "count"), (bytes[1], "bytes")]
+        );
+        assert_eq!(read.text(profile.default_sample_type), default_type);
+        let period = profile.period_type.as_ref().map(|t| (read.text(t.kind), read.text(t.unit)));
+        assert_eq!((period, profile.period), (Some(("space", "bytes")), EVERY as i64));
+        let here = std::env::current_exe().expect("a test has a file");
+        assert_eq!(read.text(profile.mapping[0].filename), here.to_string_lossy(), "the program comes first");
+
+        let [allocated, _, live, live_bytes] = read.sums("keep_small");
+        // 128 of 128 bytes are as much as the distance; the list that holds them is one block more.
+        assert!(is_near(allocated, 400_000, 128.0) && is_near(live, 400_000, 128.0), "{allocated} {live}");
+        assert!(live_bytes > 40_000_000, "{live_bytes}");
+        let [allocated, bytes, live, live_bytes] = read.sums("drop_small");
+        assert!(is_near(allocated, 300_000, 64.0), "{allocated}");
+        assert_eq!((bytes, live, live_bytes), (200 * allocated, 0, 0));
+        // Blocks that are always sampled, and the list of them, which hardly ever is.
+        let large: Vec<_> = read
+            .samples
+            .iter()
+            .filter(|(stack, _, size)| {
+                *size == MIB as i64 && stack.iter().any(|(name, ..)| name.contains("keep_large"))
+            })
+            .collect();
+        assert_eq!(large.len(), 1);
+        assert_eq!(large[0].1, [7, 7 << 20, 7, 7 << 20]);
+        // Buffers that grew: all of them were allocated, the last one is live.
+        let [_, bytes, live, live_bytes] = read.sums("::grow");
+        assert_eq!((live, live_bytes), (1, 8 << 20));
+        assert!(bytes > 15 << 20 && bytes < 17 << 20, "{bytes}");
+    }
+    drop((small, large, grown));
+    let read = Read::of(address, "/debug/pprof/heap");
+    for function in ["keep_small", "keep_large", "::grow"] {
+        assert_eq!(read.sums(function)[2..], [0, 0], "{function}");
+    }
+}
+
+#[test]
+fn stacks_begin_where_the_program_allocates() {
+    let _alone = alone();
+    let (_server, address) = serve(512 << 10);
+    let (kept, grown) = (keep_large(3), grow());
+    let read = Read::of(address, "/debug/pprof/heap");
+    for function in ["keep_large", "::grow"] {
+        let has = |stack: &[(String, String, i64)]| stack.iter().any(|(name, ..)| name.contains(function));
+        let (stack, ..) = read.samples.iter().find(|(stack, ..)| has(stack)).expect(function);
+        // What the program calls: `vec!` and `push`. What these call to get to the allocator is left out.
+        assert!(stack[0].1.ends_with("alloc/src/vec/mod.rs"), "{stack:#?}");
+        let (_, file, line) = stack.iter().find(|f| f.0.contains(function)).expect(function);
+        assert!(file.ends_with("tests/serve.rs") && *line > 0, "{file}:{line}");
+        for (name, ..) in stack {
+            let of_heapwise = [
+                "heapwise::allocator",
+                "heapwise_portable",
+                "heapwise::sampled",
+                "backtrace::backtrace",
+                "__rust_alloc",
+                "__rust_realloc",
+            ];
+            assert!(!of_heapwise.iter().any(|own| name.contains(own)), "{stack:#?}");
+        }
+    }
+    let text = get(address, "/debug/pprof/heap?debug=1").text();
+    assert!(
+        text.starts_with("heap profile: ")
+            && text.contains("keep_large\t")
+            && text.contains("tests/serve.rs:"),
+        "{text}"
+    );
+    drop((kept, grown));
+}
+
+#[test]
+fn a_difference_is_what_the_seconds_changed() {
+    let _alone = alone();
+    let (_server, address) = serve(512 << 10);
+    let mut kept = keep_large(5);
+    let difference = std::thread::spawn(move || Read::of(address, "/debug/pprof/heap?seconds=5"));
+    // It has begun by then.
+    std::thread::sleep(Duration::from_millis(1500));
+    kept.truncate(3);
+    let more = black_box(vec![1u8; 9 * MIB]);
+    // Others are answered meanwhile.
+    assert!(metrics(address)["heapwise_heap_live_bytes"].1 >= 12.0 * MIB as f64);
+    assert!(!difference.is_finished());
+    let read = difference.join().expect("it is read");
+    assert!(
+        (4_900_000_000..60_000_000_000).contains(&read.profile.duration_nanos),
+        "{}",
+        read.profile.duration_nanos
+    );
+    assert_eq!(read.sums("keep_large"), [0, 0, -2, -2 << 20]);
+    assert_eq!(read.sums("a_difference_is")[2..], [1 - 2, (9 - 2) << 20]);
+    drop((kept, more));
+}
+
+#[test]
+fn metrics_are_those_of_the_profile_and_the_system() {
+    let _alone = alone();
+    let (_server, address) = serve(512 << 10);
+    let kept = keep_large(40);
+    let before = metrics(address);
+    let value = |name: &str| before[&format!("heapwise_{name}")].1;
+    assert_eq!(value("heap_live_bytes") as usize / MIB, 40);
+    assert!(value("heap_requested_bytes_total") >= value("heap_live_bytes"));
+    assert!(value("heap_live_bytes_standard_error") < MIB as f64, "blocks of a MiB are all there");
+    assert!(value("process_resident_bytes") > 40.0 * MIB as f64);
+    assert_eq!(value("profile_period_bytes"), 524_288.0);
+    assert_eq!(value("profile_lost_samples_total"), 0.0);
+    assert!(value("profile_live_samples") >= 40.0 && value("profile_memory_bytes") < 32.0 * MIB as f64);
+    if cfg!(target_os = "linux") {
+        assert!(value("process_anonymous_bytes") < value("process_resident_bytes"));
+        let ratio = 1.0 - value("heap_live_bytes") / value("process_anonymous_bytes");
+        assert!((value("heap_fragmentation_ratio_estimate") - ratio).abs() < 1e-9);
+    }
+    drop(kept);
+    drop_small(1_000_000);
+    let after = metrics(address);
+    for (name, (kind, value)) in &before {
+        assert!(kind != "counter" || after[name].1 >= *value, "{name} counts down");
+    }
+    let requested = after["heapwise_heap_requested_bytes_total"].1 - value("heap_requested_bytes_total");
+    assert!((1.4e8..2.6e8).contains(&requested), "{requested}");
+    assert!(after["heapwise_heap_live_bytes"].1 < 20.0 * MIB as f64);
+}
+
+#[test]
+fn what_is_not_a_plain_question_is_refused() {
+    let _alone = alone();
+    let (_server, address) = serve(512 << 10);
+    let status = |request: &str| send(address, request).map(|answer| answer.status);
+    let host = format!("Host: {address}\r\n");
+    assert_eq!(status(&format!("GET /debug/pprof/heap HTTP/1.1\r\n{host}\r\n")), Some(200));
+    assert_eq!(
+        status(&format!("POST /debug/pprof/heap HTTP/1.1\r\n{host}Content-Length: 2\r\n\r\nab")),
+        Some(405)
+    );
+    assert_eq!(status("GET /metrics HTTP/1.1\r\nHost: evil.example:6061\r\n\r\n"), Some(403));
+    assert_eq!(status("GET /metrics HTTP/1.1\r\n\r\n"), Some(403));
+    assert_eq!(status("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"), Some(200));
+    assert_eq!(
+        status(&format!("GET /metrics HTTP/1.1\r\n{host}Sec-Fetch-Site: cross-site\r\n\r\n")),
+        Some(403)
+    );
+    assert_eq!(
+        status(&format!("GET /metrics HTTP/1.1\r\n{host}X: {}\r\n\r\n", "x".repeat(1 << 20))),
+        Some(431)
+    );
+    assert_eq!(status("what is this?\r\n\r\n"), Some(400));
+    for wrong in ["seconds=0", "seconds=x", "seconds=99999", "seconds=1&debug=1"] {
+        assert_eq!(get(address, &format!("/debug/pprof/heap?{wrong}")).status, 400, "{wrong}");
+    }
+    assert_eq!(get(address, "/debug/pprof/profile").status, 404);
+    assert_eq!(get(address, "/debug/pprof/").status, 200);
+    let head = send(address, &format!("HEAD /metrics HTTP/1.1\r\n{host}\r\n")).expect("an answer");
+    assert_eq!((head.status, head.body.len()), (200, 0));
+    // Nothing of the environment, nor of the command line, is in any answer.
+    let all = [get(address, "/metrics").text(), get(address, "/debug/pprof/heap?debug=1").text()].concat();
+    for (name, value) in
+        std::env::vars().filter(|(name, value)| value.len() > 20 && name.starts_with("CARGO_PKG"))
+    {
+        assert!(!all.contains(&value), "{name}");
+    }
+}
+
+#[test]
+fn idle_connections_take_no_place_for_long() {
+    let _alone = alone();
+    let (_server, address) = serve(512 << 10);
+    let mut idle: Vec<TcpStream> =
+        (0..16).map(|_| TcpStream::connect(address).expect("a connection")).collect();
+    // They are counted one after another.
+    let is_busy =
+        || send(address, &format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\n\r\n")).map(|a| a.status);
+    let begin = Instant::now();
+    while is_busy() != Some(503) {
+        assert!(begin.elapsed() < Duration::from_secs(3), "all are answered");
+    }
+    // Half of a request is none.
+    idle[0].write_all(b"GET /met").expect("it is still there");
+    for stream in &mut idle {
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+        assert!(read(stream).is_none_or(|answer| answer.status == 408), "it was answered");
+    }
+    assert!(begin.elapsed() < Duration::from_secs(12), "{:?}", begin.elapsed());
+    assert_eq!(is_busy(), Some(200));
+    let many: Vec<TcpStream> = (0..200).filter_map(|_| TcpStream::connect(address).ok()).collect();
+    drop(many);
+    let begin = Instant::now();
+    while is_busy() != Some(200) {
+        assert!(begin.elapsed() < Duration::from_secs(8), "it does not recover");
+    }
+}
+
+#[test]
+fn it_ends_when_it_is_dropped_and_begins_anew() {
+    let _alone = alone();
+    let (server, address) = serve(512 << 10);
+    let kept = keep_large(2);
+    assert_eq!(start("127.0.0.1:0").expect_err("one at a time").kind(), ErrorKind::ResourceBusy);
+    assert_eq!(start(address).expect_err("in use").kind(), ErrorKind::AddrInUse);
+    assert_eq!(Read::of(address, "/debug/pprof/heap").sums("keep_large")[2], 2);
+    let begin = Instant::now();
+    drop(server);
+    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+    assert!(TcpStream::connect(address).is_err());
+    for _ in 0..20 {
+        let server = start(address).expect("the port is free again");
+        assert_eq!(server.address(), address);
+        let more = keep_large(1);
+        assert_eq!(
+            Read::of(address, "/debug/pprof/heap").sums("keep_large")[2],
+            1,
+            "blocks from before are not in it"
+        );
+        drop(more);
+    }
+    drop(kept);
+}
+
+#[test]
+fn an_address_that_others_reach_has_to_be_wanted() {
+    let _alone = alone();
+    let error = start("0.0.0.0:0").expect_err("it is not a loopback address");
+    assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+    assert!(error.to_string().contains("allow_remote"), "{error}");
+    let server = Options::new().allow_remote().start("0.0.0.0:0").expect("it is wanted");
+    let address = SocketAddr::from(([127, 0, 0, 1], server.address().port()));
+    let answer = send(address, "GET /metrics HTTP/1.1\r\nHost: profiles.example\r\n\r\n").expect("an answer");
+    assert_eq!(answer.status, 200);
+}
+
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Threads allocate, free each other's blocks, start and end, while profiles are made.
+#[test]
+fn it_stands_a_program_under_load() {
+    let _alone = alone();
+    let (server, address) = serve(4 << 10);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for seed in 0..4usize {
+            let stop = &stop;
+            scope.spawn(move || {
+                let mut kept: Vec<Vec<u8>> = Vec::new();
+                let mut n = seed;
+                while !stop.load(Ordering::Relaxed) {
+                    n = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    kept.push(black_box(vec![0; n >> 33 & 0xfff]));
+                    if kept.len() > 1000 {
+                        let all = std::mem::take(&mut kept);
+                        std::thread::spawn(move || drop(all)).join().expect("it only frees");
+                    }
+                }
+            });
+        }
+        // Also if a check fails, or the threads would go on for ever.
+        let _stop = Stop(&stop);
+        let begin = Instant::now();
+        let mut rounds = 0;
+        while begin.elapsed() < Duration::from_secs(4) || rounds < 3 {
+            assert!(begin.elapsed() < Duration::from_secs(120), "{rounds} rounds");
+            let read = Read::of(address, "/debug/pprof/heap");
+            assert!(read.sums("it_stands_a_program")[0] > 0);
+            metrics(address);
+            rounds += 1;
+        }
+    });
+    // All was freed, whatever was lost meanwhile.
+    let read = Read::of(address, "/debug/pprof/heap");
+    let [allocated, _, live, _] = read.sums("it_stands_a_program");
+    assert!(allocated > 10_000 && live * 100 <= allocated, "{live} of {allocated}");
+    drop(server);
+}
+
+#[cfg(unix)]
+#[expect(unsafe_code, reason = "std has no fork")]
+#[test]
+fn a_forked_child_serves_nothing_and_does_not_hang() {
+    let _alone = alone();
+    let (server, address) = serve(512 << 10);
+    let kept = keep_large(3);
+    // SAFETY: the child allocates a little, which glibc and musl permit, and leaves at once.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let more = keep_large(2);
+        let is_refused = start("127.0.0.1:0").is_err();
+        drop(more);
+        drop(server);
+        // SAFETY: it does not return, and runs nothing of the parent's.
+        unsafe { libc::_exit(i32::from(!is_refused)) };
+    }
+    let begin = Instant::now();
+    let mut status = 0;
+    // SAFETY: a child of this process, and a number that is written to.
+    while unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } == 0 {
+        assert!(begin.elapsed() < Duration::from_secs(20), "the child hangs");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(status, 0);
+    assert_eq!(Read::of(address, "/debug/pprof/heap").sums("keep_large")[2], 3);
+    drop((server, kept));
+}
+
+/// The real reader, while the program works.
+#[cfg(not(windows))]
+#[test]
+fn pprof_reads_it() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (_server, address) = serve(512 << 10);
+    let kept = keep_large(30);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                drop_small(1000);
+            }
+        });
+        let _stop = Stop(&stop);
+        let pprof = |arguments: &[&str], path: &str| {
+            let mut command = std::process::Command::new("go");
+            command
+                .env("GOTOOLCHAIN", "local")
+                .env("GOFLAGS", "-buildvcs=false")
+                .env("PPROF_TMPDIR", folder.path());
+            command
+                .args(["tool", "pprof"])
+                .args(arguments)
+                .arg(format!("http://{address}/debug/pprof/{path}"));
+            let output = match command.output() {
+                Ok(output) => output,
+                Err(_) if std::env::var_os("HEAPWISE_SKIP_MISSING").is_some_and(|value| value == "1") => {
+                    return None;
+                }
+                Err(error) => panic!("go: {error}; install it, or set HEAPWISE_SKIP_MISSING=1"),
+            };
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            Some(String::from_utf8(output.stdout).expect("text"))
+        };
+        let top = pprof(&["-top", "-cum", "-sample_index=inuse_space"], "heap");
+        if let Some(top) = &top {
+            assert!(top.contains("Type: inuse_space"), "{top}");
+            let line = top
+                .lines()
+                .find(|line| line.ends_with("serve::keep_large"))
+                .unwrap_or_else(|| panic!("{top}"));
+            assert!(line.contains("30MB") || line.contains("30.0"), "{line}");
+        }
+        if let Some(top) = pprof(&["-top", "-cum"], "allocs") {
+            assert!(top.contains("Type: alloc_space") && top.contains("serve::drop_small"), "{top}");
+        }
+        if let Some(list) = pprof(&["-list", "keep_large"], "heap") {
+            assert!(list.contains("vec![n as u8 | 1; MIB]") && list.contains("30MB"), "{list}");
+        }
+        if let Some(difference) = pprof(&["-top", "-cum", "-seconds=1", "-sample_index=alloc_space"], "heap")
+        {
+            assert!(
+                difference.contains("serve::drop_small") && !difference.contains("keep_large"),
+                "{difference}"
+            );
+        }
+    });
+    drop(kept);
+}
