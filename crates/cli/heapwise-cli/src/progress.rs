@@ -23,6 +23,12 @@ impl Progress {
         Self(bar)
     }
 
+    /// One that is never shown.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn hidden() -> Self {
+        Self(ProgressBar::hidden())
+    }
+
     /// Some of `total` is done.
     #[cfg(target_os = "linux")]
     pub(crate) fn step(&self, what: &'static str, done: u64, total: u64) {

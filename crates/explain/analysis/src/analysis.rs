@@ -422,16 +422,8 @@ impl Analysis {
         (ends, omitted)
     }
 
-    pub(crate) fn frame(&self, (stored, owner): &(StoredFrame, Owner)) -> Frame<'_> {
-        Frame {
-            function: self.names.text(stored.function),
-            file: self.names.text(stored.file),
-            line: stored.line,
-            inlined: stored.inlined,
-            module: stored.image.map(|image| self.images.get(image)),
-            address: stored.address,
-            owner: *owner,
-        }
+    pub(crate) fn frame(&self, stored: &(StoredFrame, Owner)) -> Frame<'_> {
+        self.names.frame(stored, &self.images)
     }
 
     /// Classes of request sizes, ascending.
@@ -441,14 +433,7 @@ impl Analysis {
 
     /// The addresses for which symbols are wanted. The same whether the recording already has symbols or not.
     pub fn needed_addresses(&self) -> Vec<ImageAddresses> {
-        let lists = self.images.list.iter().zip(self.stack_table.addresses(&self.images));
-        let used = lists.filter(|(_, addresses)| !addresses.is_empty());
-        used.map(|(image, addresses)| ImageAddresses {
-            path: image.path.clone(),
-            build_id: image.build_id.clone(),
-            addresses,
-        })
-        .collect()
+        self.stack_table.wanted(0, &self.images)
     }
 
     /// Whether there are symbols, from the recording or from [`Analysis::set_symbols`].

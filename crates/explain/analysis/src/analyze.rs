@@ -110,7 +110,7 @@ pub(crate) struct Run<O = ()> {
 }
 
 impl<O: Observer + Default> Run<O> {
-    fn new(budget: Budget) -> Self {
+    pub(crate) fn new(budget: Budget) -> Self {
         let mut run = Self { budget: budget.clone(), ..Self::default() };
         run.sequencer.ledger.marks.budget = budget.clone();
         run.sequencer.ledger.budget = budget;
@@ -125,19 +125,7 @@ impl<O: Observer> Run<O> {
         options: &Options,
         mut progress: impl FnMut(u64),
     ) -> Result<Analysis, Error> {
-        loop {
-            self.at = reader.offset();
-            match reader.next_section() {
-                Ok(Some(section)) => {
-                    self.budget.grant(reader.offset());
-                    self.section(section);
-                }
-                Ok(None) => break,
-                Err(error) => self.skip(error)?,
-            }
-            if self.is_exceeded(self.at) {
-                break;
-            }
+        while self.next(&mut reader)? {
             progress(reader.offset());
         }
         let damaged = |claim| Warning::Damaged { offset: reader.offset(), claim };
@@ -148,6 +136,20 @@ impl<O: Observer> Run<O> {
             Some(Tail::Clean) | None => {}
         }
         Ok(self.finish(options))
+    }
+
+    /// Goes on by a section. `false` at the end of the stream, and where the rest cannot be read or claims too much.
+    pub(crate) fn next<R: Read>(&mut self, reader: &mut Reader<R>) -> Result<bool, Error> {
+        self.at = reader.offset();
+        match reader.next_section() {
+            Ok(Some(section)) => {
+                self.budget.grant(reader.offset());
+                self.section(section);
+            }
+            Ok(None) => return Ok(false),
+            Err(error) => self.skip(error)?,
+        }
+        Ok(!self.is_exceeded(self.at))
     }
 
     fn section(&mut self, section: Section) {

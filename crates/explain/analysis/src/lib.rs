@@ -33,6 +33,7 @@ mod error;
 mod exact;
 mod files;
 mod finish;
+mod follow;
 mod heap;
 mod main_allocator;
 mod marks;
@@ -61,6 +62,7 @@ pub use by_allocator::{OfAllocator, Parts};
 pub use error::{Error, ErrorKind};
 pub use exact::{ExactSite, Numbers, Place, PlaceId};
 pub use files::{FileSums, LineSums};
+pub use follow::{Follow, MomentSums, StackPlace, StackSums, ThreadSums};
 pub use heap::{AllocatorTime, FreedAfter, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes, reconcile};
 pub use heapwise_trace::event::{AllocatorNumber, MarkKind};
 pub use heapwise_trace::file::records::{

@@ -1,0 +1,85 @@
+//! `heapwise watch`, and `run --watch`: a live view in the terminal of a recording that grows.
+//!
+//! The recording's file is all that there is between who writes it and who looks: [`follower`] reads it as it grows, on a thread of its
+//! own, and passes on an [`update`](update::Update) a few times a second; the [`model`] adds to that what the user has chosen, by
+//! [`keys`]; and [`view`] draws it. So a view of a program that runs here and of a file that somebody else writes is the same.
+
+mod follower;
+mod keys;
+#[cfg(target_os = "linux")]
+mod live;
+mod model;
+mod names;
+mod page;
+mod rates;
+mod rows;
+mod screen;
+mod tail;
+#[cfg(test)]
+mod testing;
+mod update;
+mod view;
+mod window;
+
+#[cfg(target_os = "linux")]
+pub(crate) use live::{Watched, give_back, say_written, without_keys};
+
+use crate::args::WatchArgs;
+use crate::{Failure, exit};
+use anyhow::anyhow;
+use follower::Source;
+use heapwise_report::escape::terminal;
+use std::io::{Read, Seek};
+use std::path::Path;
+use window::{Ended, Window};
+
+/// Shows a process or a file until the user has seen enough.
+pub(crate) fn watch(args: WatchArgs) -> Result<u8, Failure> {
+    #[cfg(target_os = "linux")]
+    if let Some(pid) = args.pid() {
+        return live::attach(pid, args.recording);
+    }
+    file(Path::new(&args.target))
+}
+
+fn file(path: &Path) -> Result<u8, Failure> {
+    check(path)?;
+    // What is said meanwhile would be in the picture.
+    let said = tempfile::tempfile()?;
+    let screen = screen::take(said.try_clone()?).map_err(no_terminal)?;
+    let ended = Window::new(screen, Source::of_file(path), window::Kind::File).show();
+    screen::restore();
+    say_later(said);
+    match ended? {
+        Ended::ByUser => Ok(exit::SUCCESS),
+        Ended::BySignal => Ok(exit::INTERRUPTED),
+        Ended::Failed(failure) => Err(failure),
+    }
+}
+
+/// Refuses what can never become a recording.
+fn check(path: &Path) -> Result<(), Failure> {
+    match path.metadata() {
+        Ok(found) if found.is_dir() => Err(Failure::new(
+            exit::UNREADABLE,
+            anyhow!("cannot read {}: it is a folder, not a recording", path.display()),
+        )),
+        Ok(_) => crate::report::open(path).map(drop),
+        Err(_) => Ok(()),
+    }
+}
+
+fn no_terminal(error: std::io::Error) -> Failure {
+    let what = anyhow!(
+        "a live view needs a terminal to draw on: {error}; without one, `heapwise run` and `heapwise report` say where memory comes from"
+    );
+    Failure::new(exit::USAGE, what)
+}
+
+/// Says what was kept back while the screen was drawn on.
+fn say_later(mut said: std::fs::File) {
+    let mut text = String::new();
+    if said.rewind().and_then(|()| said.read_to_string(&mut text)).is_ok() {
+        terminal::print_error(&text, false);
+    }
+}
