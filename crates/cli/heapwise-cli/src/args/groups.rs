@@ -18,7 +18,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("run ./my-program --its-option", "record a program, then say where its memory comes from"),
     ("run -o base.hw cargo test", "record it and all that it starts into base.hw"),
     ("attach --duration 30s 4711", "record a process that runs already"),
-    ("watch base.hw", "a live view of a recording that grows; or of a process, by its id"),
+    ("watch base.hw", "look at a recording while it grows, or at a process, live"),
     ("report base.hw --full", "look at a recording again, with all that is known"),
     ("report base.hw --open", "in the browser"),
     ("report base.hw -f json", "for machines"),

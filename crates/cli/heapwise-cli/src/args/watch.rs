@@ -40,4 +40,22 @@ impl WatchArgs {
     pub(crate) fn pid(&self) -> Option<u32> {
         self.target.to_str()?.parse().ok().filter(|pid| *pid > 0)
     }
+
+    /// An option that was given and only has a meaning for a process that is recorded here.
+    pub(crate) fn only_of_a_process(&self) -> Option<&'static str> {
+        let of = &self.recording;
+        let given = [
+            ("--output", of.output.is_some()),
+            ("--force", of.force),
+            ("--no-follow", of.no_follow),
+            ("--delay", of.delay.is_some()),
+            ("--duration", of.duration.is_some()),
+            ("--max-size", of.max_size.is_some()),
+            ("--sample", of.sample.is_some()),
+            ("--snapshot-every", of.snapshot_every.is_some()),
+            ("--no-report", of.no_report),
+            ("--report-file", of.report_file.is_some()),
+        ];
+        given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
+    }
 }

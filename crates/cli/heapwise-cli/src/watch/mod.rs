@@ -39,6 +39,14 @@ pub(crate) fn watch(args: WatchArgs) -> Result<u8, Failure> {
     if let Some(pid) = args.pid() {
         return live::attach(pid, args.recording);
     }
+    #[cfg(target_os = "linux")]
+    if let Some(option) = args.only_of_a_process() {
+        let error = anyhow!(
+            "{option} is for a process that is recorded; {} is a file, which whoever writes it has chosen all of",
+            Path::new(&args.target).display()
+        );
+        return Err(Failure::new(exit::USAGE, error));
+    }
     file(Path::new(&args.target))
 }
 

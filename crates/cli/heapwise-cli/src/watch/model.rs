@@ -224,7 +224,7 @@ mod tests {
         model.act(Action::PageUp);
         assert_eq!(model.scroll, 0);
         model.act(Action::Bottom);
-        "load".chars().for_each(|c| drop(model.act(Action::Type(c))));
+        "load".chars().for_each(|c| _ = model.act(Action::Type(c)));
         assert_eq!((model.scroll, model.places().len()), (0, 1));
         model.act(Action::Clear);
         assert_eq!(model.places().len(), 3);

@@ -19,7 +19,7 @@ pub(super) fn line(model: &Model, width: u16, theme: &Theme) -> Line<'static> {
     let subject = &update.subject;
     let is_sample = subject.sample_bytes > 1;
     // In the order in which they are shown; those with a higher number give way first.
-    let mut facts = vec![(0, state(model, update)), (1, clock(update.sums.time.0))];
+    let mut facts = vec![(0, state(model, update)), (2, clock(update.sums.time.0))];
     facts.push((3, format!("pid {}", subject.pid)));
     if subject.processes > 1 && update.sums.running > 0 {
         let running = count(update.sums.running as u64);
@@ -30,7 +30,7 @@ pub(super) fn line(model: &Model, width: u16, theme: &Theme) -> Line<'static> {
     }
     if is_sample {
         let long = format!("estimates, of a sample of {}", bytes(subject.sample_bytes));
-        facts.push((2, if width >= 110 { long } else { "estimates".to_owned() }));
+        facts.push((1, if width >= 110 { long } else { "estimates".to_owned() }));
     }
     // The command keeps a third.
     let room = width - width / 3;

@@ -79,12 +79,12 @@ fn a_wide_terminal_shows_more_and_a_small_one_the_least() {
     let wide = picture(&mut model(rich()), 120, 40);
     let all = wide.join("\n");
     assert!(wide[0].contains("glibc 2.36"), "{all}");
-    assert!(all.contains("Connection::read_request_with_a_long_name  src/server/connection.rs:77"), "{all}");
+    assert!(all.contains("Connection::read_request_with_a_long_name  connection.rs:77"), "{all}");
     assert!(all.contains("blocks") && all.contains("external fragmentation 4.00 MiB"), "{all}");
     let small = picture(&mut model(rich()), 40, 10);
     let all = small.join("\n");
     assert!(small[0].contains("running") && small[1].starts_with("RSS  64.0 MiB"), "{all}");
-    assert!(all.contains(" 3.00 MiB list_resize  python3.11"), "{all}");
+    assert!(all.contains("\n3.00 MiB list_resize  python3.11"), "{all}");
     assert!(small[9].starts_with("q quit  ? help"), "{all}");
 }
 
@@ -111,7 +111,7 @@ fn an_estimate_says_so_and_an_end_is_seen() {
     sampled.end = Some("ended with code 3".to_owned());
     let lines = picture(&mut model(sampled), 120, 24);
     assert!(lines[0].contains("ended with code 3") && lines[0].contains("a sample of 512 KiB"), "{lines:?}");
-    assert_eq!(lines[1].split('█').next().map(str::trim), Some("RSS"), "nothing is resident any more");
+    assert!(lines[1].starts_with("RSS   "), "nothing is resident any more: {lines:?}");
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn keys_change_the_picture() {
     model.act(Action::Threads);
     model.act(Action::Sort(Column::Requests));
     model.act(Action::Filter);
-    "pars".chars().for_each(|c| drop(model.act(Action::Type(c))));
+    "pars".chars().for_each(|c| _ = model.act(Action::Type(c)));
     let typing = picture(&mut model, 80, 24);
     assert!(typing[23].starts_with("filter: pars▏"), "{typing:?}");
     assert!(typing[7].contains("allocs/s▾") && typing[7].contains("1 place with “pars”"), "{typing:?}");
