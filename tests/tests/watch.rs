@@ -7,6 +7,7 @@ use heapwise_tests::tmux::Tmux;
 use heapwise_tests::tool;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Keeps a block of 10 kB and frees 50 of 1 kB at each hundredth of a second, until `SIGTERM`: then it ends with code 7.
 const PROGRAM: &str = r#"
@@ -16,12 +17,12 @@ const PROGRAM: &str = r#"
 #include <string.h>
 #include <unistd.h>
 static volatile sig_atomic_t ends;
-static void *kept[100000];
+static void *volatile kept[100000];
 static void end(int signal) { ends = 1; }
 __attribute__((noinline, noipa)) static void keep(int i) { kept[i] = memset(malloc(10000), 1, 10000); }
 __attribute__((noinline, noipa)) static void churn(void) {
     for (int i = 0; i < 50; i++) {
-        char *block = malloc(1000);
+        char *volatile block = malloc(1000);
         block[0] = 1;
         free(block);
     }
@@ -132,7 +133,7 @@ fn a_program_is_seen_from_its_start_to_its_end() {
     let name = screen.split("report in ").nth(1).and_then(|rest| rest.split_whitespace().next());
     let page = folder.path().join(name.expect("it is named"));
     let text = std::fs::read_to_string(&page).expect("the page is there");
-    assert!(text.starts_with("<!DOCTYPE html>") && text.contains("keep"), "{} bytes", text.len());
+    assert!(text.starts_with("<!doctype html>") && text.contains("keep"), "{} bytes", text.len());
     assert_eq!(page.metadata().expect("it is there").permissions().mode() & 0o777, 0o600);
 
     terminal.key("p");
@@ -228,7 +229,7 @@ fn a_process_is_looked_at_and_left_as_it_was() {
     assert!(screen.contains("estimates, of a sample of 512 KiB") && pid_in(&screen) == pid, "{screen}");
     quit(&terminal, 0);
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).expect("it goes on");
-    assert!(!maps.contains("heapwise"), "{maps}");
+    assert!(!maps.contains("memfd:heapwise"), "{maps}");
     let left =
         std::fs::read_dir(folder.path()).expect("it is there").map(|entry| entry.expect("an entry").path());
     let left: Vec<_> = left.filter(|path| path.extension().is_some_and(|ending| ending == "hw")).collect();
@@ -260,6 +261,25 @@ fn signals_end_a_view_and_restore_the_terminal() {
         let pid = std::fs::read_to_string(folder.path().join("pid")).expect("it was written");
         run::signal_to(pid.trim().parse().expect("a number"), signal);
         restored(&terminal, 130);
+    }
+}
+
+#[test]
+fn a_view_ends_with_its_terminal() {
+    let folder = private_folder();
+    let Some(terminal) = Tmux::start(folder.path(), 80, 24) else { return };
+    // Signals would end it; this way the terminal is all that is gone.
+    let line = format!("sh -c 'trap \"\" HUP; echo $$ > pid; exec {} watch none.hw'", heapwise());
+    terminal.line(&line);
+    terminal.wait_for("waiting for none.hw");
+    let pid = std::fs::read_to_string(folder.path().join("pid")).expect("it was written");
+    let process = PathBuf::from(format!("/proc/{}", pid.trim()));
+    assert!(process.exists());
+    drop(terminal);
+    let began = Instant::now();
+    while process.exists() {
+        assert!(began.elapsed() < PATIENCE, "it goes on without a terminal");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

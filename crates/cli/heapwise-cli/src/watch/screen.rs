@@ -15,6 +15,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
+use std::time::Duration;
 
 /// What is written to.
 type Output = Box<dyn Write + Send>;
@@ -32,6 +33,9 @@ static TAKEN: Mutex<Option<Taken>> = Mutex::new(None);
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<Output>>,
     theme: Theme,
+    /// Where keys come from.
+    #[cfg(unix)]
+    keys: File,
 }
 
 /// Takes the terminal. What is written to it from now on goes to `log`.
@@ -48,6 +52,8 @@ pub(super) fn take(log: File) -> io::Result<Screen> {
         (false, true) => (output(&stderr)?, output(&stderr)?, anstream::AutoStream::choice(&stderr)),
         (false, false) => return Err(io::Error::other("standard output is none")),
     };
+    #[cfg(unix)]
+    let keys = keys()?;
     give_back_on_panic();
     enable_raw_mode()?;
     let taken = Taken {
@@ -65,7 +71,12 @@ pub(super) fn take(log: File) -> io::Result<Screen> {
     };
     let terminal = begin().inspect_err(|_| restore())?;
     let theme = Theme::new(choice != anstream::ColorChoice::Never);
-    Ok(Screen { terminal, theme })
+    Ok(Screen {
+        terminal,
+        theme,
+        #[cfg(unix)]
+        keys,
+    })
 }
 
 /// Gives the terminal back as it was, if it is taken.
@@ -100,6 +111,26 @@ impl Screen {
     pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>, &Theme)) -> io::Result<()> {
         let theme = &self.theme;
         self.terminal.draw(|frame| draw(frame, theme)).map(drop)
+    }
+
+    /// Waits until there may be something to read, and says whether the terminal is gone: who reads events from one that is would read
+    /// for ever.
+    #[cfg(unix)]
+    pub(super) fn wait(&self, time: Duration) -> io::Result<bool> {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let mut keys = [PollFd::new(&self.keys, PollFlags::IN)];
+        let time = Timespec { tv_sec: 0, tv_nsec: i64::from(time.subsec_nanos()) };
+        match poll(&mut keys, Some(&time)) {
+            // A signal, of another size say, or one that ends the view.
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(keys[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL))
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn wait(&self, time: Duration) -> io::Result<bool> {
+        ratatui::crossterm::event::poll(time).map(|_| false)
     }
 
     #[cfg(not(unix))]
@@ -143,6 +174,17 @@ fn output(stream: &impl std::os::fd::AsFd) -> io::Result<Output> {
 #[cfg(not(unix))]
 fn output<S>(_stream: &S) -> io::Result<Output> {
     Ok(Box::new(io::stdout()))
+}
+
+/// What keys are read from: standard input if that is a terminal, and the terminal of this process otherwise.
+#[cfg(unix)]
+fn keys() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    let stdin = io::stdin();
+    match stdin.is_terminal() {
+        true => Ok(File::from(stdin.as_fd().try_clone_to_owned()?)),
+        false => File::open("/dev/tty"),
+    }
 }
 
 #[cfg(unix)]

@@ -134,7 +134,10 @@ impl Window {
                 self.screen.draw(|frame, theme| view::draw(frame, &mut self.model, theme))?;
                 (is_due, drawn) = (false, Instant::now());
             }
-            while event::poll(if is_due { Duration::ZERO } else { PAUSE })? {
+            if self.screen.wait(if is_due { Duration::ZERO } else { PAUSE })? {
+                return Ok(Ended::BySignal);
+            }
+            while event::poll(Duration::ZERO)? {
                 is_due = true;
                 let Event::Key(key) = event::read()? else { continue };
                 let Some(action) = keys::action(key, self.model.is_typing) else { continue };
