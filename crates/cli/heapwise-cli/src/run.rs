@@ -1,7 +1,7 @@
 //! `heapwise run`: record a program, then say where its memory comes from.
 
 use crate::args::{Format, Look, RecorderChoice, RecordingArgs, RunArgs};
-use crate::watch::{self, Watched};
+use crate::watch::live::{self, Watched};
 use crate::{Failure, blind_spots, doctor, exit, inherited, lines, nested, preload, report, result, sources};
 use anyhow::{Context, anyhow};
 use heapwise_allocators::{c_library_path, c_library_version};
@@ -51,7 +51,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
         true => {
             let path = request.output.get_or_insert_with(named);
             let watched = Watched::program(path, recording)?;
-            request.prepare = watch::without_keys;
+            request.prepare = live::without_keys;
             Some(watched)
         }
         false => None,
@@ -59,7 +59,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     let recorded = record(request);
     if let Some((watched, written)) = watched {
         watched.end(recorded.is_err());
-        watch::say_written(&written);
+        live::say_written(&written);
     }
     let recorded = recorded.map_err(failure)?;
     let Some(status) = recorded.exit else {
@@ -148,7 +148,7 @@ pub(crate) fn incomplete(path: &Path, error: &heapwise_trace::file::Error, besid
 
 /// Exits after a second interrupt, whatever the other threads are doing.
 fn give_up(recording: &Path) {
-    watch::give_back();
+    live::give_back();
     let file = recording.display().to_string();
     // A terminal that accepts no more output must not delay the exit.
     std::thread::spawn(move || {

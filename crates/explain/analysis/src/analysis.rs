@@ -5,7 +5,8 @@ use crate::by_allocator::OfAllocator;
 use crate::heap::{AllocatorTime, CallTimes, FreedAfter, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes};
 use crate::marks::Marks;
 use crate::residency::Pages;
-use crate::stacks::modules::{Image, Images};
+use crate::stacks::frame::{Frame, ImageAddresses};
+use crate::stacks::modules::Images;
 use crate::stacks::names::{FramesId, Names, StoredFrame};
 use crate::stacks::owner::Owner;
 use crate::stacks::stack_table::StackTable;
@@ -302,33 +303,6 @@ pub struct Growth {
     pub steps: u64,
     /// How large they were in the end.
     pub final_sizes: SizeSpread,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame<'a> {
-    /// Name of the function.
-    pub function: Option<&'a str>,
-    pub file: Option<&'a str>,
-    pub line: Option<u32>,
-    /// Whether the compiler inlined it into the next frame.
-    pub inlined: bool,
-    /// The object file, if there is one.
-    pub module: Option<&'a Image>,
-    /// Linked address in the module (in the process without one) of a frame without a function; else 0.
-    pub address: u64,
-    /// Whose code it is.
-    pub owner: Owner,
-}
-
-/// Addresses of an object file that occur in stacks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ImageAddresses {
-    /// Path as the processes saw it.
-    pub path: String,
-    /// Build id in hexadecimal digits, empty if it has none.
-    pub build_id: String,
-    /// Addresses as they were linked, ascending, ready to be looked up: already moved back into the call.
-    pub addresses: Vec<u64>,
 }
 
 impl Analysis {

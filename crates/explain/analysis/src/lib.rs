@@ -54,8 +54,8 @@ mod without_lines;
 pub use account::{Heap, account_for};
 pub use accounting::{Accounting, Breakdown, PageMap, PageRegion, Pinned};
 pub use analysis::{
-    Analysis, EXIT_PARTS, Frame, Growth, Handover, ImageAddresses, Memory, MemorySample, OutsideTime,
-    Process, Site, StackQuality, Thread,
+    Analysis, EXIT_PARTS, Growth, Handover, Memory, MemorySample, OutsideTime, Process, Site, StackQuality,
+    Thread,
 };
 pub use analyze::{Options, analyze, observe};
 pub use by_allocator::{OfAllocator, Parts};
@@ -72,6 +72,7 @@ pub use marks::{Mark, MarkMoment, Marks, Span};
 pub use measure::Measure;
 pub use observer::{Moment, Observer};
 pub use stacks::contexts::{CallSpot, Context};
+pub use stacks::frame::{Frame, ImageAddresses};
 pub use stacks::modules::Image;
 pub use stacks::owner;
 pub use timeline::{MOST_POINTS, Timeline};

@@ -25,7 +25,7 @@ Examples:
 /// Arguments of `watch`.
 #[derive(Debug, Args)]
 pub(crate) struct WatchArgs {
-    /// What can be said of any recording; of one that somebody else makes, nothing.
+    /// What can be said of any recording; a file has what its writer has chosen.
     #[cfg(target_os = "linux")]
     #[command(flatten)]
     pub(crate) recording: RecordingArgs,

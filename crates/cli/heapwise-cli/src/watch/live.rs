@@ -1,17 +1,16 @@
-//! The view of what this process records itself: a program that it starts, or a process that runs already.
+//! The view of what this process records itself.
 //!
 //! The recorder stays on the thread that it is on without a view, and the view has a thread of its own. Both know of each other by the
 //! recording's file, by how the view ends, and by [`Watched::end`].
 
 use super::follower::Source;
+use super::model::Kind;
 use super::page::Pages;
-use super::window::{Ended, Kind, Window};
-use super::{no_terminal, say_later, screen};
+use super::screen;
+use super::window::{Ended, Window};
 use crate::args::RecordingArgs;
-use crate::{Failure, attach as attaching, exit, inherited, run};
-use anyhow::Context;
-use bytesize::ByteSize;
-use heapwise_collector::{Begun, attach as record, output};
+use crate::{Failure, exit, inherited};
+use heapwise_collector::output;
 use signal_hook::consts::SIGINT;
 use signal_hook::low_level;
 use std::io::IsTerminal;
@@ -31,7 +30,7 @@ pub(crate) struct Watched {
 
 impl Watched {
     /// Begins to look at a recording that is about to be made.
-    fn begin(window: Window) -> Result<Self, Failure> {
+    pub(super) fn begin(window: Window) -> Result<Self, Failure> {
         let (is_recorded, stop) = (Arc::new(AtomicBool::new(false)), window.stop());
         let (recorded, kind) = (Arc::clone(&is_recorded), window.kind());
         let show = move || {
@@ -54,7 +53,7 @@ impl Watched {
             output::create(&written, args.force).map_err(|error| Failure::new(exit::RUN_FAILED, error))?;
         let screen = screen::take(log).map_err(|error| {
             output::remove(&written);
-            no_terminal(error)
+            screen::refused(error)
         })?;
         let mut window = Window::new(screen, Source::of_file(recording), Kind::Program);
         window.set_pages(Pages::of(recording).with(&args.look));
@@ -113,49 +112,4 @@ pub(crate) fn without_keys(command: &mut Command) {
 /// Gives the terminal back when heapwise is about to leave without an end.
 pub(crate) fn give_back() {
     screen::restore();
-}
-
-/// Records a process that runs already, and shows it meanwhile.
-pub(super) fn attach(pid: u32, mut args: RecordingArgs) -> Result<u8, Failure> {
-    // Nobody wants to slow a server for a look at it.
-    if args.sample.is_none() && args.snapshot_every.is_none() {
-        args.sample = Some(ByteSize::kib(512));
-    }
-    run::check(&args)?;
-    let mut request = attaching::request(pid, &args);
-    let name = request.command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let default = output::default_name(&name, pid);
-    let folder =
-        tempfile::Builder::new().prefix("heapwise-").tempdir().context("cannot make a temporary folder")?;
-    let recording = args.output.clone().unwrap_or_else(|| folder.path().join(&default));
-    request.output = Some(recording.clone());
-    let said = tempfile::tempfile()?;
-    let screen = screen::take(said.try_clone()?).map_err(no_terminal)?;
-    let mut window = Window::new(screen, Source::of_file(&recording), Kind::Process);
-    // What is temporary is no place for what is to stay.
-    let beside = args.output.clone().unwrap_or(default);
-    window.set_pages(Pages::of(&recording).beside(beside).with(&args.look));
-    let watched = Watched::begin(window)?;
-    let recorded = record(pid, &request, begun);
-    watched.end(recorded.is_err());
-    say_later(said);
-    let recorded = recorded.map_err(run::failure)?;
-    attaching::say_left(&recorded.left);
-    match args.output {
-        Some(_) => run::conclude(&recorded, args)?,
-        None => {
-            heapwise_report::note!("heapwise: the recording was temporary; -o FILE keeps it, with a report")
-        }
-    }
-    match recorded.error {
-        None => Ok(exit::SUCCESS),
-        Some(error) => Err(run::incomplete(&recorded.path, &error, "")),
-    }
-}
-
-fn begun(begun: &Begun) {
-    heapwise_report::note!(
-        "heapwise: when recording began, threads stood still for {:.1} ms",
-        begun.pause.as_secs_f64() * 1e3
-    );
 }

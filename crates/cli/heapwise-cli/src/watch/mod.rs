@@ -2,15 +2,18 @@
 //!
 //! The recording's file is all that there is between who writes it and who looks: [`follower`] reads it as it grows, on a thread of its
 //! own, and passes on an [`update`](update::Update) a few times a second; the [`model`] adds to that what the user has chosen, by
-//! [`keys`]; and [`view`] draws it. So a view of a program that runs here and of a file that somebody else writes is the same.
+//! [`keys`]; and [`view`] draws it. So a view of a program that runs here and of a file that another one writes is the same.
 
+mod clock;
 mod follower;
 mod keys;
 #[cfg(target_os = "linux")]
-mod live;
+pub(crate) mod live;
 mod model;
 mod names;
 mod page;
+#[cfg(target_os = "linux")]
+mod process;
 mod rates;
 mod rows;
 mod screen;
@@ -21,15 +24,11 @@ mod update;
 mod view;
 mod window;
 
-#[cfg(target_os = "linux")]
-pub(crate) use live::{Watched, give_back, say_written, without_keys};
-
 use crate::args::WatchArgs;
 use crate::{Failure, exit};
 use anyhow::anyhow;
 use follower::Source;
-use heapwise_report::escape::terminal;
-use std::io::{Read, Seek};
+use model::Kind;
 use std::path::Path;
 use window::{Ended, Window};
 
@@ -37,7 +36,7 @@ use window::{Ended, Window};
 pub(crate) fn watch(args: WatchArgs) -> Result<u8, Failure> {
     #[cfg(target_os = "linux")]
     if let Some(pid) = args.pid() {
-        return live::attach(pid, args.recording);
+        return process::watch(pid, args.recording);
     }
     #[cfg(target_os = "linux")]
     if let Some(option) = args.only_of_a_process() {
@@ -54,10 +53,10 @@ fn file(path: &Path) -> Result<u8, Failure> {
     check(path)?;
     // What is said meanwhile would be in the picture.
     let said = tempfile::tempfile()?;
-    let screen = screen::take(said.try_clone()?).map_err(no_terminal)?;
-    let ended = Window::new(screen, Source::of_file(path), window::Kind::File).show();
+    let screen = screen::take(said.try_clone()?).map_err(screen::refused)?;
+    let ended = Window::new(screen, Source::of_file(path), Kind::File).show();
     screen::restore();
-    say_later(said);
+    screen::say_kept(said);
     match ended? {
         Ended::ByUser => Ok(exit::SUCCESS),
         Ended::BySignal => Ok(exit::INTERRUPTED),
@@ -74,20 +73,5 @@ fn check(path: &Path) -> Result<(), Failure> {
         )),
         Ok(_) => crate::report::open(path).map(drop),
         Err(_) => Ok(()),
-    }
-}
-
-fn no_terminal(error: std::io::Error) -> Failure {
-    let what = anyhow!(
-        "a live view needs a terminal to draw on: {error}; without one, `heapwise run` and `heapwise report` say where memory comes from"
-    );
-    Failure::new(exit::USAGE, what)
-}
-
-/// Says what was kept back while the screen was drawn on.
-fn say_later(mut said: std::fs::File) {
-    let mut text = String::new();
-    if said.rewind().and_then(|()| said.read_to_string(&mut text)).is_ok() {
-        terminal::print_error(&text, false);
     }
 }

@@ -1,15 +1,28 @@
 //! What is shown: the newest update, and what the user has chosen.
 
+use super::clock::clock;
 use super::keys::Action;
 use super::rows::{self, Column, Mark, PlaceRow};
 use super::update::{ThreadRow, Update};
-use super::window::Kind;
 use std::time::{Duration, Instant};
 
 /// How long a message stays.
 const MESSAGE: Duration = Duration::from_secs(8);
 /// A recording that does not grow for so long has lost its writer, which writes several times a second.
 const SILENCE: Duration = Duration::from_secs(3);
+
+/// What is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A file, whoever writes it.
+    File,
+    /// A program that was started for it.
+    #[cfg(target_os = "linux")]
+    Program,
+    /// A process that was there before.
+    #[cfg(target_os = "linux")]
+    Process,
+}
 
 /// What the table is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,7 +180,7 @@ impl Model {
     fn set_mark(&mut self) {
         let Some(update) = &self.update else { return };
         let mark = Mark::at(update);
-        let at = super::view::clock(mark.time_ns);
+        let at = clock(mark.time_ns);
         self.mark = Some(mark);
         self.say(format!("marked at {at}: growth is counted from now on"));
     }

@@ -55,7 +55,7 @@ impl Pages {
                 Ok(path) => format!("report in {}", path.display()),
                 Err(error) => format!("no report: {error:#}"),
             };
-            // Nobody listens any more when the view is over.
+            // When the view is over this goes nowhere.
             let _ = sender.send(escape(&text).into_owned());
         });
         match thread {

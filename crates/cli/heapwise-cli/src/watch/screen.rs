@@ -1,9 +1,12 @@
-//! The terminal while it is drawn on, and as it was before: given back on every way out.
+//! The terminal while it is drawn on, and as it was before: restored on every way out.
 //!
 //! What heapwise says meanwhile, and a program that it has started, would be in the picture. So standard output and standard error are
 //! set aside as far as they lead to a terminal.
 
 use super::view::Theme;
+use crate::{Failure, exit};
+use anyhow::anyhow;
+use heapwise_report::escape::terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::execute;
@@ -12,7 +15,7 @@ use ratatui::crossterm::terminal::{
 };
 use ratatui::{Frame, Terminal};
 use std::fs::File;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Read, Seek, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 use std::time::Duration;
@@ -54,7 +57,7 @@ pub(super) fn take(log: File) -> io::Result<Screen> {
     };
     #[cfg(unix)]
     let keys = keys()?;
-    give_back_on_panic();
+    restore_on_panic();
     enable_raw_mode()?;
     let taken = Taken {
         output: second,
@@ -79,7 +82,7 @@ pub(super) fn take(log: File) -> io::Result<Screen> {
     })
 }
 
-/// Gives the terminal back as it was, if it is taken.
+/// Makes the terminal as it was, if it is taken.
 pub(super) fn restore() {
     let Some(mut taken) = lock().take() else { return };
     // A terminal that is gone needs nothing.
@@ -87,16 +90,32 @@ pub(super) fn restore() {
     let _ = disable_raw_mode();
 }
 
+/// What is said where there is no terminal to draw on.
+pub(super) fn refused(error: io::Error) -> Failure {
+    let what = anyhow!(
+        "a live view needs a terminal to draw on: {error}; without one, `heapwise run` and `heapwise report` say where memory comes from"
+    );
+    Failure::new(exit::USAGE, what)
+}
+
+/// Says what was kept in the log while the screen was drawn on.
+pub(super) fn say_kept(mut log: File) {
+    let mut text = String::new();
+    if log.rewind().and_then(|()| log.read_to_string(&mut text)).is_ok() {
+        terminal::print_error(&text, false);
+    }
+}
+
 fn lock() -> std::sync::MutexGuard<'static, Option<Taken>> {
     TAKEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the terminal was given back, by a panic on any thread say.
-pub(super) fn is_given_back() -> bool {
+/// Whether the terminal was restored, by a panic on any thread say.
+pub(super) fn is_restored() -> bool {
     lock().is_none()
 }
 
-fn give_back_on_panic() {
+fn restore_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let before = std::panic::take_hook();

@@ -2,7 +2,7 @@
 
 use super::follower::{Follower, News, Source};
 use super::keys::{self, Action};
-use super::model::{Model, Wish};
+use super::model::{Kind, Model, Wish};
 use super::page::Pages;
 use super::screen::{self, Screen};
 use super::view;
@@ -17,19 +17,6 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_millis(50);
 /// The screen is drawn so often although nothing has happened: a message may be over.
 const REDRAW: Duration = Duration::from_secs(1);
-
-/// What is looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// A file, whoever writes it.
-    File,
-    /// A program that was started for it.
-    #[cfg(target_os = "linux")]
-    Program,
-    /// A process that was there before.
-    #[cfg(target_os = "linux")]
-    Process,
-}
 
 /// How a view ended.
 #[derive(Debug)]
@@ -127,7 +114,7 @@ impl Window {
             if self.is_interrupted() {
                 return Ok(Ended::BySignal);
             }
-            if self.stop.load(Ordering::Acquire) || screen::is_given_back() {
+            if self.stop.load(Ordering::Acquire) || screen::is_restored() {
                 return Ok(Ended::ByUser);
             }
             if is_due || drawn.elapsed() >= REDRAW {

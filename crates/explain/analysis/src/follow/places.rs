@@ -5,9 +5,9 @@
 //! of a recording, since what is a wrapper shows by the stacks together.
 
 use super::Follow;
-use crate::analysis::{Frame, ImageAddresses};
 use crate::shape::Habit;
 use crate::sites::{Placed, find_places, named_node};
+use crate::stacks::frame::{Frame, ImageAddresses};
 use crate::stacks::names::{FramesId, Names};
 use crate::stacks::stack_table::{Entry, StackTable};
 use crate::stacks::trie::{CUT, NodeId, Trie, WHOLE};

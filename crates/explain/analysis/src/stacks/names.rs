@@ -1,9 +1,9 @@
 //! Source-level frames of locations.
 
+use super::frame::Frame;
 use super::modules::{ImageId, Images};
 use super::owner::{FrameFacts, Owner, of_source, owner_of};
 use super::stack_table::{Location, LocationId, StackTable};
-use crate::analysis::Frame;
 use heapwise_trace::file::tables::Symbols;
 use rustc_hash::{FxHashMap, FxHashSet};
 

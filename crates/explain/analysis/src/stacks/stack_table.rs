@@ -1,9 +1,9 @@
 //! All stacks of the recording as one trie of locations.
 
+use super::frame::ImageAddresses;
 use super::modules::{ImageId, Images, Modules};
 use super::raw::RawTrie;
 use super::trie::{CUT, NodeId, Trie, WHOLE};
-use crate::analysis::ImageAddresses;
 use heapwise_trace::event::StackId;
 use heapwise_trace::live::node::NodeKind;
 use rustc_hash::FxHashMap;

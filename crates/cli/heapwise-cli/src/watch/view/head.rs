@@ -1,8 +1,9 @@
 //! The first line, and the sums.
 
+use super::super::clock::clock;
 use super::super::model::Model;
 use super::super::update::Update;
-use super::{Theme, clock};
+use super::theme::Theme;
 use heapwise_report::names::{fit, width_of};
 use heapwise_report::units::{bytes, count};
 use ratatui::text::{Line, Span};

@@ -1,7 +1,8 @@
 //! Resident and live memory over time, and what resident memory consists of.
 
+use super::super::clock::clock;
 use super::super::update::Update;
-use super::{Theme, clock};
+use super::theme::Theme;
 use heapwise_analysis::Breakdown;
 use heapwise_report::names::{fit, width_of};
 use heapwise_report::units::bytes;

@@ -5,45 +5,17 @@ mod memory;
 mod table;
 #[cfg(test)]
 mod tests;
+mod theme;
+
+pub(super) use theme::Theme;
 
 use super::keys::KEYS;
-use super::model::{Model, Table};
-use super::window::Kind;
+use super::model::{Kind, Model, Table};
 use heapwise_report::names::{fit, width_of};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
-
-/// How things look. Without colours, what matters is bold.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Theme {
-    pub(super) head: Style,
-    pub(super) strong: Style,
-    pub(super) aside: Style,
-    pub(super) rss: Style,
-    pub(super) live: Style,
-    pub(super) more: Style,
-    pub(super) less: Style,
-}
-
-impl Theme {
-    pub(super) fn new(has_colours: bool) -> Self {
-        let plain = Style::new();
-        let of = |color: Color| if has_colours { plain.fg(color) } else { plain };
-        let bold = plain.add_modifier(Modifier::BOLD);
-        Self {
-            head: plain.add_modifier(Modifier::REVERSED),
-            strong: bold,
-            aside: plain.add_modifier(Modifier::DIM),
-            rss: of(Color::Blue),
-            live: of(Color::Green),
-            more: of(Color::Yellow),
-            less: of(Color::Green),
-        }
-    }
-}
 
 /// From this height on curves have several lines, and there is room for what resident memory consists of.
 const HIGH: u16 = 18;
@@ -101,16 +73,6 @@ fn waiting(model: &Model) -> String {
         Kind::Program => "the program is being started".to_owned(),
         #[cfg(target_os = "linux")]
         Kind::Process => "attaching to the process".to_owned(),
-    }
-}
-
-/// A moment of the recording.
-pub(super) fn clock(ns: u64) -> String {
-    let seconds = ns / 1_000_000_000;
-    match seconds {
-        0..60 => format!("{}.{} s", seconds, ns / 100_000_000 % 10),
-        60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
-        _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
     }
 }
 

@@ -1,9 +1,10 @@
 //! The tables of places and of threads.
 
+use super::super::clock::clock;
 use super::super::model::Model;
 use super::super::rows::{Column, PlaceRow};
 use super::super::update::ThreadRow;
-use super::{Theme, clock};
+use super::theme::Theme;
 use heapwise_report::names::{cut, fit, width_of};
 use heapwise_report::units::{bytes, count, signed};
 use ratatui::Frame;

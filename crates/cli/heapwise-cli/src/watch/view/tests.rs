@@ -1,12 +1,11 @@
 //! The picture as it is on terminals of several sizes.
 
 use super::super::keys::Action;
-use super::super::model::Model;
+use super::super::model::{Kind, Model};
 use super::super::rows::Column;
 use super::super::testing::update;
 use super::super::update::{ThreadRow, Update};
-use super::super::window::Kind;
-use super::{Theme, clock, draw};
+use super::{Theme, draw};
 use heapwise_analysis::{Breakdown, Bytes, MemorySample, Nanos};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -148,10 +147,4 @@ fn without_colours_there_are_none() {
     terminal.draw(|frame| draw(frame, &mut model, &Theme::new(false))).expect("memory");
     let cells = terminal.backend().buffer().content();
     assert!(cells.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
-}
-
-#[test]
-fn moments_are_short() {
-    let all = [0, 12_340_000_000, 75_000_000_000, 7_300_000_000_000].map(clock);
-    assert_eq!(all, ["0.0 s", "12.3 s", "1 min 15 s", "2 h 01 min"]);
 }
