@@ -102,7 +102,8 @@ fn a_program_is_seen_from_its_start_to_its_end() {
         screen.contains("growth▾") && row(screen, "keep").is_some_and(|row| row.contains('+'))
     });
     assert!(screen.contains("growth since ") && !screen.contains("growth since the start"), "{screen}");
-    assert!(row(&screen, "churn").is_some_and(|row| row.contains(" 0 B ")), "{screen}");
+    // One of its blocks may be live at such a moment.
+    assert!(row(&screen, "churn").is_some_and(|row| row.contains(" B churn ")), "{screen}");
 
     terminal.key("/");
     "chur".chars().for_each(|c| terminal.key(&c.to_string()));
@@ -114,8 +115,7 @@ fn a_program_is_seen_from_its_start_to_its_end() {
     terminal.wait_until("all places", |screen| row(screen, "keep").is_some());
 
     terminal.key("t");
-    let screen = terminal.wait_for("1 thread");
-    assert!(screen.contains(&format!("grows ({})", pid_in(&screen))), "{screen}");
+    terminal.wait_for(&format!("grows ({})", pid_in(&screen)));
     terminal.key("t");
 
     terminal.resize(40, 10);
