@@ -22,6 +22,7 @@ pub mod programs;
 pub mod recording;
 pub mod report;
 pub mod run;
+pub mod tmux;
 pub mod tool;
 pub mod valgrind;
 pub mod victim;

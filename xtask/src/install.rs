@@ -28,6 +28,8 @@ pub const FOR_TESTS: &[Needed] = &[
     ("redis-benchmark", "redis-tools"),
     ("node", "nodejs"),
     ("go", "golang-go"),
+    // A terminal for the live view.
+    ("tmux", "tmux"),
     // Other allocators, to be recorded on top of.
     ("libjemalloc.so.2", "libjemalloc2"),
     ("libmimalloc.so.2", "libmimalloc2.0"),

@@ -1,6 +1,6 @@
 //! `heapwise attach`: record a process that runs already.
 
-use crate::args::AttachArgs;
+use crate::args::{AttachArgs, RecordingArgs};
 use crate::{Failure, doctor, exit, preload, rotation, run};
 use heapwise_collector::{Begun, Left, Request, attach as record};
 use heapwise_environment::is_heap_variable;
@@ -14,17 +14,33 @@ use std::time::Duration;
 pub(crate) fn attach(args: AttachArgs) -> Result<u8, Failure> {
     let pid = args.pid;
     run::check(&args.recording)?;
+    let request = request(pid, &args.recording);
+    let recorded = record(pid, &request, begun).map_err(run::failure)?;
+    say_left(&recorded.left);
+    rotation::finish();
+    run::conclude(&recorded, args.recording)?;
+    match recorded.error {
+        None => Ok(exit::SUCCESS),
+        Some(error) => Err(run::incomplete(&recorded.path, &error, "")),
+    }
+}
+
+/// What is to be recorded of a process. Says what slows its heap.
+pub(crate) fn request(pid: u32, args: &RecordingArgs) -> Request {
     let environment_findings = doctor::of_recorded(pid);
     doctor::warn(&environment_findings);
-    let request = Request {
+    Request {
         environment: environment(pid),
         environment_findings,
         preload: preload::library_for_children(),
         image: Some(preload::image_for_running(&PathBuf::from(format!("/proc/{pid}/exe")))),
-        ..run::request(&args.recording, command(pid))
-    };
-    let recorded = record(pid, &request, begun).map_err(run::failure)?;
-    let Left { behind, errors, stops } = &recorded.left;
+        ..run::request(args, command(pid))
+    }
+}
+
+/// Says what it was to leave the process.
+pub(crate) fn say_left(left: &Left) {
+    let Left { behind, errors, stops } = left;
     if let Some(longest) = stops.iter().max() {
         heapwise_report::note!(
             "heapwise: while the recorder was taken out, threads stood still {}, {:.1} ms together, {:.1} ms at most",
@@ -40,12 +56,6 @@ pub(crate) fn attach(args: AttachArgs) -> Result<u8, Failure> {
         heapwise_report::note!(
             "heapwise: {behind} process(es) keep the recorder's memory, where it does nothing: all the time a thread was in it, or had one of its addresses on the stack"
         );
-    }
-    rotation::finish();
-    run::conclude(&recorded, args.recording)?;
-    match recorded.error {
-        None => Ok(exit::SUCCESS),
-        Some(error) => Err(run::incomplete(&recorded.path, &error, "")),
     }
 }
 

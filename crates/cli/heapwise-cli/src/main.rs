@@ -21,6 +21,7 @@ mod progress;
 mod report;
 mod result;
 mod sources;
+mod watch;
 
 #[cfg(target_os = "linux")]
 mod allocators;
@@ -84,6 +85,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::Tune(args) => tune::tune(&args),
         Command::Launch(args) => launch::launch(args),
+        Command::Watch(args) => watch::watch(args),
         Command::Report(args) => report::report(&args),
         Command::Annotate(args) => annotate::annotate(&args),
         Command::Diff(args) => diff::diff(&args),

@@ -23,7 +23,7 @@ impl Progress {
         Self(bar)
     }
 
-    /// None, for work in the background.
+    /// One that is never shown.
     #[cfg(target_os = "linux")]
     pub(crate) fn hidden() -> Self {
         Self(ProgressBar::hidden())

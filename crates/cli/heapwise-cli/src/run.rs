@@ -1,6 +1,7 @@
 //! `heapwise run`: record a program, then say where its memory comes from.
 
 use crate::args::{Format, Look, RecorderChoice, RecordingArgs, RunArgs};
+use crate::watch::live::{self, Watched};
 use crate::{
     Failure, blind_spots, doctor, exit, inherited, lines, nested, preload, report, result, rotation, sources,
     symbolize,
@@ -8,7 +9,7 @@ use crate::{
 use anyhow::{Context, anyhow};
 use heapwise_allocators::{c_library_path, c_library_version};
 use heapwise_analysis::Analysis;
-use heapwise_collector::{Error, ErrorKind, Limits, Recorded, Request, command, record};
+use heapwise_collector::{Error, ErrorKind, Limits, Recorded, Request, command, output, record};
 use heapwise_report::escape::file::{self, Existing};
 use heapwise_report::escape::terminal;
 use heapwise_report::{Style, browser};
@@ -32,7 +33,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     check(recording)?;
     let environment_findings = doctor::before(&args.command[0]);
     doctor::warn(&environment_findings);
-    let request = Request {
+    let mut request = Request {
         through_preload,
         records_itself: !through_preload && blind_spots::records_itself(&args.command[0]),
         wait: args.wait,
@@ -46,7 +47,23 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     };
     let program = request.command[0].clone();
     nested::announce(&program, "recorded");
-    let recorded = record(request).map_err(failure)?;
+    // The program's id is not known yet, and the view needs a name.
+    let named = || output::default_name(&program.to_string_lossy(), std::process::id());
+    let watched = match args.watch {
+        true => {
+            let path = request.output.get_or_insert_with(named);
+            let watched = Watched::program(path, recording)?;
+            request.prepare = live::without_keys;
+            Some(watched)
+        }
+        false => None,
+    };
+    let recorded = record(request);
+    if let Some((watched, written)) = watched {
+        watched.end(recorded.is_err());
+        live::say_written(&written);
+    }
+    let recorded = recorded.map_err(failure)?;
     let Some(status) = recorded.exit else {
         heapwise_report::say!(
             "heapwise: interrupted; what was recorded is in {0}: heapwise report {0}",
@@ -135,6 +152,7 @@ pub(crate) fn incomplete(path: &Path, error: &heapwise_trace::file::Error, besid
 
 /// Exits after a second interrupt, whatever the other threads are doing.
 fn give_up(recording: &Path) {
+    live::give_back();
     let file = recording.display().to_string();
     // A terminal that accepts no more output must not delay the exit.
     std::thread::spawn(move || {

@@ -15,11 +15,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Resolves every address that occurs. Also returns what could not be read, in a line each. `may_fetch` allows to start what
 /// fetches debug files, if the environment asks for it.
 pub(crate) fn symbolize(analysis: &Analysis, may_fetch: bool, progress: &Progress) -> (Symbols, Vec<String>) {
-    let mut images = analysis.needed_addresses();
-    // The largest first, so that the last one to finish is a small one.
-    images.sort_by_key(|image| std::cmp::Reverse(image.addresses.len()));
     let search = DebugSearch::default();
     let search = if may_fetch { search.with_debuginfod() } else { search };
+    resolve_all(analysis.needed_addresses(), &search, progress)
+}
+
+/// Resolves addresses that occur in a recording that is still written; those that cannot be are left out.
+pub(crate) fn look_up(images: Vec<ImageAddresses>) -> Symbols {
+    resolve_all(images, &DebugSearch::default(), &Progress::hidden()).0
+}
+
+fn resolve_all(
+    mut images: Vec<ImageAddresses>,
+    search: &DebugSearch,
+    progress: &Progress,
+) -> (Symbols, Vec<String>) {
+    // The largest first, so that the last one to finish is a small one.
+    images.sort_by_key(|image| std::cmp::Reverse(image.addresses.len()));
     let table = Mutex::new(Table::default());
     let problems = Mutex::new(Vec::new());
     let next = AtomicUsize::new(0);
@@ -31,7 +43,7 @@ pub(crate) fn symbolize(analysis: &Analysis, may_fetch: bool, progress: &Progres
                 while let Some(image) = images.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let mut found = Vec::new();
                     let result =
-                        resolve(image, &search, |address, frames| found.push((address, frames.to_vec())));
+                        resolve(image, search, |address, frames| found.push((address, frames.to_vec())));
                     lock(&table).add(image, found);
                     if let Err(problem) = result {
                         lock(&problems).push(problem);

@@ -8,7 +8,8 @@ use crate::heap::{
 };
 use crate::marks::Marks;
 use crate::residency::Pages;
-use crate::stacks::modules::{Image, Images};
+use crate::stacks::frame::{Frame, ImageAddresses};
+use crate::stacks::modules::Images;
 use crate::stacks::names::{FramesId, Names, StoredFrame};
 use crate::stacks::owner::Owner;
 use crate::stacks::stack_table::StackTable;
@@ -311,33 +312,6 @@ pub struct Growth {
     pub final_sizes: SizeSpread,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame<'a> {
-    /// Name of the function.
-    pub function: Option<&'a str>,
-    pub file: Option<&'a str>,
-    pub line: Option<u32>,
-    /// Whether the compiler inlined it into the next frame.
-    pub inlined: bool,
-    /// The object file, if there is one.
-    pub module: Option<&'a Image>,
-    /// Linked address in the module (in the process without one) of a frame without a function; else 0.
-    pub address: u64,
-    /// Whose code it is.
-    pub owner: Owner,
-}
-
-/// Addresses of an object file that occur in stacks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ImageAddresses {
-    /// Path as the processes saw it.
-    pub path: String,
-    /// Build id in hexadecimal digits, empty if it has none.
-    pub build_id: String,
-    /// Addresses as they were linked, ascending, ready to be looked up: already moved back into the call.
-    pub addresses: Vec<u64>,
-}
-
 impl Analysis {
     /// Call sites, most allocated bytes first.
     pub fn sites(&self) -> &[Site] {
@@ -429,16 +403,8 @@ impl Analysis {
         (ends, omitted)
     }
 
-    pub(crate) fn frame(&self, (stored, owner): &(StoredFrame, Owner)) -> Frame<'_> {
-        Frame {
-            function: self.names.text(stored.function),
-            file: self.names.text(stored.file),
-            line: stored.line,
-            inlined: stored.inlined,
-            module: stored.image.map(|image| self.images.get(image)),
-            address: stored.address,
-            owner: *owner,
-        }
+    pub(crate) fn frame(&self, stored: &(StoredFrame, Owner)) -> Frame<'_> {
+        self.names.frame(stored, &self.images)
     }
 
     /// Classes of request sizes, ascending.
@@ -448,14 +414,7 @@ impl Analysis {
 
     /// The addresses for which symbols are wanted. The same whether the recording already has symbols or not.
     pub fn needed_addresses(&self) -> Vec<ImageAddresses> {
-        let lists = self.images.list.iter().zip(self.stack_table.addresses(&self.images));
-        let used = lists.filter(|(_, addresses)| !addresses.is_empty());
-        used.map(|(image, addresses)| ImageAddresses {
-            path: image.path.clone(),
-            build_id: image.build_id.clone(),
-            addresses,
-        })
-        .collect()
+        self.stack_table.wanted(0, &self.images)
     }
 
     /// Whether there are symbols, from the recording or from [`Analysis::set_symbols`].

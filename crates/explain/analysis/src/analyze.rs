@@ -144,22 +144,24 @@ impl<O: Observer> Run<O> {
         reader: &mut Reader<R>,
         mut progress: impl FnMut(u64),
     ) -> Result<(), Error> {
-        loop {
-            self.at = reader.offset();
-            match reader.next_section() {
-                Ok(Some(section)) => {
-                    self.budget.grant(reader.offset());
-                    self.section(section);
-                }
-                Ok(None) => break,
-                Err(error) => self.skip(error)?,
-            }
-            if self.is_exceeded(self.at) {
-                break;
-            }
+        while self.next(reader)? {
             progress(reader.offset());
         }
         Ok(())
+    }
+
+    /// Goes on by a section. `false` at the end of the stream, and where the rest cannot be read or claims too much.
+    pub(crate) fn next<R: Read>(&mut self, reader: &mut Reader<R>) -> Result<bool, Error> {
+        self.at = reader.offset();
+        match reader.next_section() {
+            Ok(Some(section)) => {
+                self.budget.grant(reader.offset());
+                self.section(section);
+            }
+            Ok(None) => return Ok(false),
+            Err(error) => self.skip(error)?,
+        }
+        Ok(!self.is_exceeded(self.at))
     }
 
     fn section(&mut self, section: Section) {

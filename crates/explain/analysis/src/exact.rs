@@ -4,7 +4,8 @@
 //! that has its own symbols, can. So here a stack is a chain of *places*: an instruction in an object file, with all
 //! the source-level frames that the compiler put there.
 
-use crate::analysis::{Analysis, Frame, Site};
+use crate::analysis::{Analysis, Site};
+use crate::stacks::frame::Frame;
 use crate::stacks::modules::Image;
 use crate::stacks::stack_table::{Location, LocationId};
 use crate::stacks::trie::{CUT, NodeId};

@@ -255,7 +255,7 @@ impl<O: Observer> Run<O> {
     }
 
     /// Modules of a process, then of those that it was forked from, whose mappings it inherited.
-    fn modules_of(&self, slot: usize) -> Vec<&Modules> {
+    pub(crate) fn modules_of(&self, slot: usize) -> Vec<&Modules> {
         let mut modules = vec![&self.processes[slot].modules];
         let mut at = slot;
         while let Some(parent) = self.processes[at].info.forked_from.and_then(|p| self.process_slots.get(&p))

@@ -34,6 +34,7 @@ mod error;
 mod exact;
 mod files;
 mod finish;
+mod follow;
 mod heap;
 mod main_allocator;
 mod marks;
@@ -54,8 +55,8 @@ mod without_lines;
 pub use account::{Heap, account_for};
 pub use accounting::{Accounting, Breakdown, PageMap, PageRegion, Pinned};
 pub use analysis::{
-    Analysis, EXIT_PARTS, Frame, Growth, Handover, ImageAddresses, Memory, MemorySample, OutsideTime,
-    Process, Site, StackQuality, Thread,
+    Analysis, EXIT_PARTS, Growth, Handover, Memory, MemorySample, OutsideTime, Process, Site, StackQuality,
+    Thread,
 };
 pub use analyze::{Options, analyze, observe};
 pub use by_allocator::{OfAllocator, Parts};
@@ -63,6 +64,7 @@ pub use carry::live_blocks;
 pub use error::{Error, ErrorKind};
 pub use exact::{ExactSite, Numbers, Place, PlaceId};
 pub use files::{FileSums, LineSums};
+pub use follow::{Follow, MomentSums, StackPlace, StackSums, ThreadSums};
 pub use heap::{
     AllocatorTime, CarriedSums, FreedAfter, Interval, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes,
     Variances, reconcile,
@@ -75,6 +77,7 @@ pub use marks::{Mark, MarkMoment, Marks, Span};
 pub use measure::Measure;
 pub use observer::{Moment, Observer};
 pub use stacks::contexts::{CallSpot, Context};
+pub use stacks::frame::{Frame, ImageAddresses};
 pub use stacks::modules::Image;
 pub use stacks::owner;
 pub use timeline::{MOST_POINTS, Timeline};

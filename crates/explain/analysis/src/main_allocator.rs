@@ -28,7 +28,7 @@ impl Analysis {
 }
 
 /// What the allocator is called that a path leads to.
-fn allocator_name(path: &str, known: &CLibrary) -> String {
+pub(crate) fn allocator_name(path: &str, known: &CLibrary) -> String {
     let file = path.rsplit('/').next().unwrap_or(path);
     let name = by_library(file).map_or(file, |family| family.name);
     let is_known = !path.is_empty() && path == known.path && !known.version.is_empty();

@@ -8,7 +8,7 @@
 //! The number of calls of a function is not recorded. That it makes one block for each is seen by that it has a single
 //! line, or two, that allocate, and by that it calls nothing else that does.
 
-use crate::analysis::Site;
+use crate::heap::SizeSpread;
 use crate::stacks::names::{FunctionId, Names, StoredFrame};
 use crate::stacks::owner::{Owner, sounds_like_one};
 use crate::units::Bytes;
@@ -24,6 +24,22 @@ const LEAST_BLOCKS: u64 = 2;
 const MOST_LINES: usize = 2;
 /// Frames outside of a place that are known to call something that allocates.
 const CALLERS_SEEN: usize = 8;
+
+/// The blocks of one stack.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Habit {
+    /// How many were requested.
+    pub(crate) blocks: u64,
+    /// The one size of all of them; `None` if there are several.
+    pub(crate) size: Option<Bytes>,
+}
+
+impl Habit {
+    /// Of so many requests, with sizes that are known.
+    pub(crate) fn new(blocks: u64, sizes: &SizeSpread) -> Self {
+        Self { blocks, size: sizes.smallest().filter(|_| sizes.is_uniform()) }
+    }
+}
 
 /// What is known of the functions that may be wrappers.
 #[derive(Debug, Default)]
@@ -48,14 +64,14 @@ struct Caller {
 }
 
 impl WrapperShapes {
-    /// Adds a site whose place is known. `frames` are all of its stack.
+    /// Adds a stack whose place is known, as the place of one of its frames.
     pub(crate) fn add<'a>(
         &mut self,
-        site: &Site,
+        place: usize,
+        habit: Habit,
         frames: impl Iterator<Item = &'a (StoredFrame, Owner)>,
         names: &Names,
     ) {
-        let Some(place) = site.user_frame else { return };
         let mut is_direct = true;
         let mut at_place = None;
         for (at, (frame, owner)) in frames.take(place.saturating_add(1 + CALLERS_SEEN)).enumerate() {
@@ -81,7 +97,7 @@ impl WrapperShapes {
                     && let (Some(caller), Some((own, line))) = (id, at_place.filter(|_| is_direct))
                     && caller != own
                 {
-                    self.candidates.entry(own).or_default().add(line, caller, site);
+                    self.candidates.entry(own).or_default().add(line, caller, habit);
                 }
             }
         }
@@ -99,13 +115,11 @@ impl WrapperShapes {
 }
 
 impl Candidate {
-    fn add(&mut self, line: Option<u32>, caller: FunctionId, site: &Site) {
+    fn add(&mut self, line: Option<u32>, caller: FunctionId, Habit { blocks, size }: Habit) {
         self.lines.insert(line);
-        let blocks = site.allocations + site.reallocations;
         if blocks == 0 {
             return;
         }
-        let size = site.sizes.smallest().filter(|_| site.sizes.is_uniform());
         match self.callers.entry(caller) {
             std::collections::hash_map::Entry::Vacant(new) => _ = new.insert(Caller { blocks, size }),
             std::collections::hash_map::Entry::Occupied(mut known) => {

@@ -2,7 +2,8 @@
 
 use crate::analysis::{Analysis, Site};
 use crate::heap::{CallTimes, TickLength};
-use crate::shape::WrapperShapes;
+use crate::shape::{Habit, WrapperShapes};
+use crate::stacks::modules::Images;
 use crate::stacks::names::{FramesId, Names};
 use crate::stacks::owner::{FrameFacts, nearest_frame};
 use crate::stacks::stack_table::StackTable;
@@ -55,44 +56,13 @@ impl Analysis {
             ))
         });
         sites.iter_mut().enumerate().for_each(|(i, site)| site.id = SiteId(i as u32));
-        self.find_places(&mut sites);
+        find_places(&mut self.names, &self.stacks_by_name, &self.images, &mut sites);
         self.time_sites(&mut sites);
         let ids: FxHashMap<NodeId, SiteId> = sites.iter().map(|site| (site.stack, site.id)).collect();
         let site_of: Vec<SiteId> = stack_of_raw.iter().map(|stack| ids[stack]).collect();
         self.sites = sites;
         self.account(&site_of);
         self.site_of_raw = site_of;
-    }
-
-    /// Finds the user's nearest frame of each site. What turns out to be a wrapper of the allocator by how it is called is passed
-    /// over, which may show that its callers are wrappers as well.
-    fn find_places(&mut self, sites: &mut [Site]) {
-        self.names.adopt_program(&self.images);
-        for round in 0..=MOST_ROUNDS {
-            for site in sites.iter_mut() {
-                // Lazily: the nearest frame is found within the first few of what may be thousands.
-                let frames = self.stacks_by_name.frames(site.stack).flat_map(|l| self.names.frames(l));
-                let facts = frames.map(|(frame, owner)| {
-                    let module = frame.image.map(|i| self.images.get(i).path.as_str());
-                    let (function, file) = (self.names.text(frame.function), self.names.text(frame.file));
-                    (FrameFacts { function, file, module }, *owner)
-                });
-                site.user_frame = nearest_frame(facts.take(MOST_FRAMES));
-            }
-            if round == MOST_ROUNDS {
-                break;
-            }
-            let mut shapes = WrapperShapes::default();
-            for site in sites.iter() {
-                let frames = self.stacks_by_name.frames(site.stack).flat_map(|l| self.names.frames(l));
-                shapes.add(site, frames, &self.names);
-            }
-            let wrappers = shapes.wrappers(&self.names);
-            if wrappers.is_empty() {
-                break;
-            }
-            self.names.pass_over(&wrappers);
-        }
     }
 
     /// The site of a recorded stack, by the process's place in [`Analysis::processes`]. For what an
@@ -123,8 +93,68 @@ impl Analysis {
     }
 }
 
+/// A stack whose place is looked for.
+pub(crate) trait Placed {
+    /// Its node in the trie of named frames.
+    fn stack(&self) -> NodeId;
+    /// Which of its frames is the user's nearest one.
+    fn user_frame(&mut self) -> &mut Option<usize>;
+    fn habit(&self) -> Habit;
+}
+
+impl Placed for Site {
+    fn stack(&self) -> NodeId {
+        self.stack
+    }
+
+    fn user_frame(&mut self) -> &mut Option<usize> {
+        &mut self.user_frame
+    }
+
+    fn habit(&self) -> Habit {
+        Habit::new(self.allocations + self.reallocations, &self.sizes)
+    }
+}
+
+/// Finds the user's nearest frame of each stack. What turns out to be a wrapper of the allocator by how it is called is passed
+/// over, which may show that its callers are wrappers as well.
+pub(crate) fn find_places(
+    names: &mut Names,
+    stacks: &Trie<FramesId>,
+    images: &Images,
+    sites: &mut [impl Placed],
+) {
+    names.adopt_program(images);
+    for round in 0..=MOST_ROUNDS {
+        for site in sites.iter_mut() {
+            // Lazily: the nearest frame is found within the first few of what may be thousands.
+            let frames = stacks.frames(site.stack()).flat_map(|l| names.frames(l));
+            let facts = frames.map(|(frame, owner)| {
+                let module = frame.image.map(|i| images.get(i).path.as_str());
+                let (function, file) = (names.text(frame.function), names.text(frame.file));
+                (FrameFacts { function, file, module }, *owner)
+            });
+            *site.user_frame() = nearest_frame(facts.take(MOST_FRAMES));
+        }
+        if round == MOST_ROUNDS {
+            break;
+        }
+        let mut shapes = WrapperShapes::default();
+        for site in sites.iter_mut() {
+            let Some(place) = *site.user_frame() else { continue };
+            let frames = stacks.frames(site.stack()).flat_map(|l| names.frames(l));
+            shapes.add(place, site.habit(), frames, names);
+        }
+        let wrappers = shapes.wrappers(names);
+        if wrappers.is_empty() {
+            break;
+        }
+        names.pass_over(&wrappers);
+    }
+}
+
 /// The node in the trie of named frames that stands for a node in the trie of locations.
-fn named_node(
+pub(crate) fn named_node(
     stack_table: &StackTable,
     names: &Names,
     named: &mut Trie<FramesId>,

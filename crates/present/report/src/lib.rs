@@ -38,6 +38,6 @@ pub use heapwise_diagnosis::units;
 pub use diff::Diff;
 pub use html::{Freed, HtmlOptions, ThreadMatrix, html};
 pub use json::{JsonOptions, json};
-pub use report::{MarkdownOptions, TextOptions, markdown, text};
+pub use report::{MarkdownOptions, TextOptions, command_line, function_of, markdown, place_of, text};
 pub use source::{Absence, SourceFile, SourceLines, Sources};
 pub use style::Style;

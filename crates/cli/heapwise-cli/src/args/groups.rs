@@ -6,7 +6,7 @@ use clap::builder::StyledStr;
 
 /// Headings, and the commands below them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Where memory comes from", &["run", "attach", "report", "annotate", "diff", "export"]),
+    ("Where memory comes from", &["run", "attach", "watch", "report", "annotate", "diff", "export"]),
     ("Choosing an allocator", &["replay", "tune", "compare", "allocators"]),
     ("Many recordings", &["query", "fleet"]),
     ("What slows the heap from outside the code", &["doctor", "launch", "lab"]),
@@ -18,6 +18,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("run ./my-program --its-option", "record a program, then say where its memory comes from"),
     ("run -o base.hw cargo test", "record it and all that it starts into base.hw"),
     ("attach --duration 30s 4711", "record a process that runs already"),
+    ("watch base.hw", "look at a recording while it grows, or at a process, live"),
     ("report base.hw --full", "look at a recording again, with all that is known"),
     ("report base.hw --open", "in the browser"),
     ("report base.hw -f json", "for machines"),

@@ -14,6 +14,7 @@ mod launch;
 mod recording;
 mod report;
 mod run;
+mod watch;
 
 #[cfg(target_os = "linux")]
 mod allocators;
@@ -48,6 +49,7 @@ pub(crate) use run::RecorderChoice;
 pub(crate) use run::RunArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use tune::TuneArgs;
+pub(crate) use watch::WatchArgs;
 
 use bytesize::ByteSize;
 use clap::{Parser, Subcommand};
@@ -77,6 +79,9 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = attach::EXAMPLES)]
     Attach(AttachArgs),
+    /// Show a process, or a recording that grows, live in the terminal.
+    #[command(after_help = watch::EXAMPLES)]
+    Watch(WatchArgs),
     /// Print the diagnosis of a recording on standard output.
     Report(ReportArgs),
     /// Say what each source file and line allocates.

@@ -9,6 +9,7 @@ Examples:
   heapwise run sqlite3 my.db 'select count(*) from t'
   heapwise run --no-follow ./supervisor            only the first process, not its children
   heapwise run --delay 10s --duration 1m ./server  one minute, after a warm-up
+  heapwise run --watch ./server                    a live view meanwhile
   heapwise run --wait ./daemon                     go on until every process that it left behind has ended
 
 Ctrl-C goes to the program, and the diagnosis still comes; a second Ctrl-C stops at once and keeps the recording.";
@@ -28,6 +29,10 @@ pub(crate) struct RunArgs {
     /// What can be said of any recording.
     #[command(flatten)]
     pub(crate) recording: RecordingArgs,
+    /// Show it live in the terminal; what the program writes there goes to a file beside the recording.
+    #[cfg(target_os = "linux")]
+    #[arg(long, conflicts_with = "rotate")]
+    pub(crate) watch: bool,
     /// Go on until every recorded process has ended, not only the first one, or a signal ends the waiting.
     #[arg(long)]
     pub(crate) wait: bool,

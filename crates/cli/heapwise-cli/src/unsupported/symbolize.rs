@@ -2,7 +2,7 @@
 //! on the machine where it was made.
 
 use crate::progress::Progress;
-use heapwise_analysis::Analysis;
+use heapwise_analysis::{Analysis, ImageAddresses};
 use heapwise_trace::file::tables::Symbols;
 
 /// No names, and the reason.
@@ -14,4 +14,9 @@ pub(crate) fn symbolize(
     let problem =
         "the recording was cut off before they were stored in it; only Linux can add them".to_owned();
     (Symbols::default(), vec![problem])
+}
+
+/// No names: those that are stored in it come with the recording.
+pub(crate) fn look_up(_images: Vec<ImageAddresses>) -> Symbols {
+    Symbols::default()
 }

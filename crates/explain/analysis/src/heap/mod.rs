@@ -30,6 +30,7 @@ pub(crate) use live::LiveBlock;
 pub use recent::FreedAfter;
 pub use sampling::Sampled;
 pub(crate) use sampling::Sampling;
+pub(crate) use site::not_below_zero;
 pub use sizes::{SizeClass, Sizes};
 pub use spread::SizeSpread;
 pub use timing::AllocatorTime;

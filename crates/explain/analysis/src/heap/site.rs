@@ -163,6 +163,11 @@ impl SiteStats {
         self.live_blocks = self.live_blocks.wrapping_sub(blocks);
     }
 
+    /// Live bytes and blocks now. A block that is freed out of turn makes them wrap below zero for a while, which is nothing.
+    pub(crate) fn live(&self) -> (u64, u64) {
+        (not_below_zero(self.live_bytes), not_below_zero(self.live_blocks))
+    }
+
     /// Live bytes and blocks at the last global peak.
     pub(crate) fn at_peak(&self, number: u64) -> (u64, u64) {
         if self.peak_number == number {
@@ -171,6 +176,11 @@ impl SiteStats {
             (self.live_bytes, self.live_blocks)
         }
     }
+}
+
+/// A level that wraps below zero while the events that it is made of come out of turn.
+pub(crate) fn not_below_zero(level: u64) -> u64 {
+    if level < 1 << 63 { level } else { 0 }
 }
 
 #[cfg(test)]

@@ -106,14 +106,19 @@ impl<O: Observer> Sequencer<O> {
         self.merge(streams, watermark)
     }
 
-    /// Orders what has waited, at the end of the recording, and ends the processes whose end is known.
-    pub(crate) fn settle(&mut self) {
+    /// Orders what has waited: nothing that could come before it is still to come.
+    pub(crate) fn flush(&mut self) {
         let left = std::mem::take(&mut self.left);
         let ahead = ahead_of_each(left.len());
         let mut streams: Vec<_> =
             left.into_iter().map(|(t, left)| Stream::new(t, left, None, ahead)).collect();
         streams.sort_by_key(|s| s.thread);
         self.merge(streams, u64::MAX);
+    }
+
+    /// Orders what has waited, at the end of the recording, and ends the processes whose end is known.
+    pub(crate) fn settle(&mut self) {
+        self.flush();
         self.come_to(u64::MAX);
     }
 

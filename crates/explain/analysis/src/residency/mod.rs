@@ -226,6 +226,28 @@ impl Residency {
         }
     }
 
+    /// When the last snapshot was taken that is kept.
+    pub(crate) fn newest_ns(&self) -> Option<u64> {
+        self.peak.iter().chain(&self.latest).map(|kept| kept.snapshot.time_ns).max()
+    }
+
+    /// The account of that snapshot. `touched_pages` has those of the process, and then of those that it was forked from.
+    pub(crate) fn newest<'a>(
+        &mut self,
+        touched_pages: impl FnOnce(u32) -> Vec<&'a TouchedHeap>,
+        of_site: &[AllocatorNumber],
+    ) -> Option<Breakdown> {
+        let (mut peak, mut latest) = (self.peak.take(), self.latest.take());
+        let newest = peak.iter_mut().chain(&mut latest).max_by_key(|kept| kept.snapshot.time_ns);
+        let breakdown = newest.map(|kept| {
+            kept.sort();
+            self.check(kept, of_site);
+            self.allocator(kept.slot, of_site).breakdown(kept, &touched_pages(kept.slot))
+        });
+        (self.peak, self.latest) = (peak, latest);
+        breakdown
+    }
+
     /// No more snapshots: those that are kept are prepared for the analysis. `of_site` has the allocators of all raw sites' blocks.
     pub(crate) fn finish(&mut self, of_site: &[AllocatorNumber]) {
         self.spare = Vec::new();

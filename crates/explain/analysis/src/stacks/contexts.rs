@@ -3,9 +3,10 @@
 //! A program that calls itself ten thousand times has ten thousand stacks of up to ten thousand frames. As lists they
 //! are fifty million frames, as a tree ten thousand.
 
+use super::frame::Frame;
 use super::names::FramesId;
 use super::trie::NodeId;
-use crate::analysis::{Analysis, Frame, Site};
+use crate::analysis::{Analysis, Site};
 
 /// A call in the context of its callers: equal for all stacks that share it and what is outside of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -8,6 +8,7 @@
 //! * The *user's nearest frame* ([`owner`]) is the innermost one that the user wrote.
 
 pub(crate) mod contexts;
+pub(crate) mod frame;
 pub(crate) mod modules;
 pub(crate) mod names;
 pub mod owner;

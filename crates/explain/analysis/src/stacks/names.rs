@@ -1,5 +1,6 @@
 //! Source-level frames of locations.
 
+use super::frame::Frame;
 use super::modules::{ImageId, Images};
 use super::owner::{FrameFacts, Owner, of_source, owner_of};
 use super::stack_table::{Location, LocationId, StackTable};
@@ -50,7 +51,11 @@ pub(crate) struct Names {
 
 impl Names {
     /// Frames of all locations, from symbols of which later ones override earlier ones.
-    pub(crate) fn new(stack_table: &StackTable, images: &Images, symbols: &[Symbols]) -> Self {
+    pub(crate) fn new<'a>(
+        stack_table: &StackTable,
+        images: &Images,
+        symbols: impl IntoIterator<Item = &'a Symbols>,
+    ) -> Self {
         let mut names = Self::default();
         let mut frames: Vec<Vec<StoredFrame>> = vec![Vec::new(); stack_table.locations.len()];
         for symbols in symbols {
@@ -179,6 +184,23 @@ impl Names {
 
     pub(crate) fn of_location(&self, location: LocationId) -> FramesId {
         self.of_location[location.0 as usize]
+    }
+
+    /// A frame with its names.
+    pub(crate) fn frame<'a>(
+        &'a self,
+        (stored, owner): &(StoredFrame, Owner),
+        images: &'a Images,
+    ) -> Frame<'a> {
+        Frame {
+            function: self.text(stored.function),
+            file: self.text(stored.file),
+            line: stored.line,
+            inlined: stored.inlined,
+            module: stored.image.map(|image| images.get(image)),
+            address: stored.address,
+            owner: *owner,
+        }
     }
 
     /// Frames from the innermost outwards, each with its owner.

@@ -1,5 +1,6 @@
 //! All stacks of the recording as one trie of locations.
 
+use super::frame::ImageAddresses;
 use super::modules::{ImageId, Images, Modules};
 use super::raw::RawTrie;
 use super::trie::{CUT, NodeId, Trie, WHOLE};
@@ -117,15 +118,19 @@ impl StackTable {
         self.ids.get(&location).copied()
     }
 
-    /// Addresses of each image that occur in stacks, ascending.
-    pub(crate) fn addresses(&self, images: &Images) -> Vec<Vec<u64>> {
+    /// Addresses of object files among the locations from one on, for which symbols are wanted.
+    pub(crate) fn wanted(&self, from: usize, images: &Images) -> Vec<ImageAddresses> {
         let mut addresses = vec![Vec::new(); images.list.len()];
-        for location in &self.locations {
+        for location in self.locations.get(from..).unwrap_or_default() {
             if let Location::Image(image, svma) = location {
                 addresses[image.0 as usize].push(*svma);
             }
         }
-        addresses.iter_mut().for_each(|a| a.sort_unstable());
-        addresses
+        let used = images.list.iter().zip(addresses).filter(|(_, addresses)| !addresses.is_empty());
+        used.map(|(image, mut addresses)| {
+            addresses.sort_unstable();
+            ImageAddresses { path: image.path.clone(), build_id: image.build_id.clone(), addresses }
+        })
+        .collect()
     }
 }

@@ -2,6 +2,7 @@
 //! would compile all that the crate is generic over once more.
 
 mod files;
+mod follow;
 mod golden;
 mod hostile;
 mod kinds;

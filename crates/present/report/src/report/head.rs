@@ -12,7 +12,7 @@ pub(crate) fn command_of(analysis: &Analysis) -> String {
 }
 
 /// A command and its arguments as a shell would take them.
-pub(crate) fn command_line(command: &[String]) -> String {
+pub fn command_line(command: &[String]) -> String {
     command.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }
 

@@ -17,7 +17,9 @@ mod tasks;
 pub(crate) mod totals;
 pub(crate) mod warnings;
 
-pub(crate) use head::{allocator_names, command_line, command_of, ending};
+pub use head::command_line;
+pub(crate) use head::{allocator_names, command_of, ending};
+pub use rows::{function_of, place_of};
 pub(crate) use short::Lead;
 
 use crate::document::{self, Document, Role, Section, Words};

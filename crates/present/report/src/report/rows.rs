@@ -139,8 +139,8 @@ pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// A frame's function, or its address where it has no name.
-pub(crate) fn function_of(frame: &Frame<'_>) -> String {
+/// A frame's function in short, or its address where it has no name.
+pub fn function_of(frame: &Frame<'_>) -> String {
     match (frame.function, frame.module) {
         (Some(function), _) => names::function(function),
         (None, Some(module)) => format!("{}+{:#x}", file_name(&module.path), frame.address),
@@ -148,8 +148,8 @@ pub(crate) fn function_of(frame: &Frame<'_>) -> String {
     }
 }
 
-/// A frame's `file:line`, or its module.
-pub(crate) fn place_of(frame: &Frame<'_>, folder: Option<&str>) -> String {
+/// A frame's `file:line`, or its module. Files below `folder` are relative to it.
+pub fn place_of(frame: &Frame<'_>, folder: Option<&str>) -> String {
     match (frame.file, frame.line) {
         (Some(file), Some(line)) => format!("{}:{line}", names::file(file, folder)),
         (Some(file), None) => names::file(file, folder),

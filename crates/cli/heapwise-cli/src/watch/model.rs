@@ -1,0 +1,245 @@
+//! What is shown: the newest update, and what the user has chosen.
+
+use super::clock::clock;
+use super::keys::Action;
+use super::rows::{self, Column, Mark, PlaceRow};
+use super::update::{ThreadRow, Update};
+use std::time::{Duration, Instant};
+
+/// How long a message stays.
+const MESSAGE: Duration = Duration::from_secs(8);
+/// A recording that does not grow for so long has lost its writer, which writes several times a second.
+const SILENCE: Duration = Duration::from_secs(3);
+
+/// What is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A file, whoever writes it.
+    File,
+    /// A program that was started for it.
+    #[cfg(target_os = "linux")]
+    Program,
+    /// A process that was there before.
+    #[cfg(target_os = "linux")]
+    Process,
+}
+
+/// What the table is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Table {
+    Places,
+    Threads,
+}
+
+/// The state of the view.
+#[derive(Debug)]
+pub(super) struct Model {
+    pub(super) kind: Kind,
+    /// What is waited for, escaped.
+    pub(super) waits_for: String,
+    pub(super) update: Option<Update>,
+    /// The newest one, while the picture stands still.
+    held: Option<Update>,
+    pub(super) is_paused: bool,
+    pub(super) table: Table,
+    pub(super) sort: Column,
+    pub(super) filter: String,
+    pub(super) is_typing: bool,
+    pub(super) mark: Option<Mark>,
+    pub(super) scroll: usize,
+    pub(super) has_help: bool,
+    message: Option<(String, Instant)>,
+    /// When the recording grew last.
+    grew: Instant,
+    /// Rows of the table that fit, as they were drawn last.
+    pub(super) page: usize,
+}
+
+/// What the user wants that is not the model's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wish {
+    Quit,
+    /// What Ctrl-C is for.
+    Interrupt,
+    Page,
+}
+
+impl Model {
+    pub(super) fn new(kind: Kind, waits_for: String) -> Self {
+        Self {
+            kind,
+            waits_for,
+            update: None,
+            held: None,
+            is_paused: false,
+            table: Table::Places,
+            sort: Column::Live,
+            filter: String::new(),
+            is_typing: false,
+            mark: None,
+            scroll: 0,
+            has_help: false,
+            message: None,
+            grew: Instant::now(),
+            page: 1,
+        }
+    }
+
+    /// Takes what is new.
+    pub(super) fn take(&mut self, update: Update) {
+        let newest = self.held.as_ref().or(self.update.as_ref());
+        if newest.is_none_or(|before| before.read != update.read) {
+            self.grew = Instant::now();
+        }
+        match self.is_paused {
+            true => self.held = Some(update),
+            false => self.update = Some(update),
+        }
+    }
+
+    /// How long nothing has come, if that is longer than a program that runs would take.
+    pub(super) fn silence(&self) -> Option<Duration> {
+        let goes_on = |update: &Update| update.end.is_none() && update.trouble.is_none();
+        let quiet = self.grew.elapsed();
+        self.update.as_ref().filter(|update| goes_on(update) && quiet >= SILENCE).map(|_| quiet)
+    }
+
+    pub(super) fn say(&mut self, text: String) {
+        self.message = Some((text, Instant::now()));
+    }
+
+    pub(super) fn message(&self) -> Option<&str> {
+        self.message.as_ref().filter(|(_, since)| since.elapsed() < MESSAGE).map(|(text, _)| text.as_str())
+    }
+
+    pub(super) fn places(&self) -> Vec<PlaceRow> {
+        let rows = |update| rows::places(update, self.mark.as_ref(), self.sort, &self.filter);
+        self.update.as_ref().map(rows).unwrap_or_default()
+    }
+
+    pub(super) fn threads(&self) -> Vec<&ThreadRow> {
+        let rows = |update| rows::threads(update, self.sort, &self.filter);
+        self.update.as_ref().map(rows).unwrap_or_default()
+    }
+
+    fn n_rows(&self) -> usize {
+        match self.table {
+            Table::Places => self.places().len(),
+            Table::Threads => self.threads().len(),
+        }
+    }
+
+    /// Does what a key means.
+    pub(super) fn act(&mut self, action: Action) -> Option<Wish> {
+        match action {
+            Action::Quit => return Some(Wish::Quit),
+            Action::Interrupt => return Some(Wish::Interrupt),
+            Action::Page if self.update.is_some() => return Some(Wish::Page),
+            Action::Page => {}
+            Action::NextColumn => self.sort_by(self.sort.next()),
+            Action::Sort(column) => self.sort_by(column),
+            Action::Filter => self.is_typing = true,
+            Action::Type(c) => {
+                self.filter.push(c);
+                self.scroll = 0;
+            }
+            Action::Erase => drop(self.filter.pop()),
+            Action::Accept => self.is_typing = false,
+            Action::Clear => {
+                (self.is_typing, self.has_help) = (false, false);
+                self.filter.clear();
+            }
+            Action::Mark => self.set_mark(),
+            Action::Threads => {
+                self.table = if self.table == Table::Places { Table::Threads } else { Table::Places };
+                self.scroll = 0;
+            }
+            Action::Pause => {
+                self.is_paused = !self.is_paused;
+                if let Some(held) = self.held.take().filter(|_| !self.is_paused) {
+                    self.update = Some(held);
+                }
+            }
+            Action::Help => self.has_help = !self.has_help,
+            Action::Up => self.scroll = self.scroll.saturating_sub(1),
+            Action::Down => self.scroll += 1,
+            Action::PageUp => self.scroll = self.scroll.saturating_sub(self.page),
+            Action::PageDown => self.scroll += self.page,
+            Action::Top => self.scroll = 0,
+            Action::Bottom => self.scroll = usize::MAX,
+        }
+        self.scroll = self.scroll.min(self.n_rows().saturating_sub(self.page));
+        None
+    }
+
+    fn sort_by(&mut self, column: Column) {
+        self.sort = column;
+        self.scroll = 0;
+    }
+
+    fn set_mark(&mut self) {
+        let Some(update) = &self.update else { return };
+        let mark = Mark::at(update);
+        let at = clock(mark.time_ns);
+        self.mark = Some(mark);
+        self.say(format!("marked at {at}: growth is counted from now on"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::testing::{stack, update};
+
+    fn model() -> Model {
+        let mut model = Model::new(Kind::File, "a.hw".to_owned());
+        model.take(update(&[("parse", "a.c:1"), ("load", "b.c:7"), ("store", "c.c:9")]));
+        model
+    }
+
+    #[test]
+    fn what_comes_while_the_picture_stands_still_is_shown_later() {
+        let mut model = model();
+        model.act(Action::Pause);
+        let mut newer = update(&[("newer", "")]);
+        newer.read = (1, 1);
+        model.take(newer);
+        assert_eq!(model.places().len(), 3);
+        model.act(Action::Pause);
+        assert_eq!(model.places().len(), 1);
+    }
+
+    #[test]
+    fn a_mark_is_of_what_is_shown() {
+        let mut model = model();
+        model.act(Action::Mark);
+        assert!(
+            model.message().is_some_and(|text| text.contains("marked at 12.3 s")),
+            "{:?}",
+            model.message()
+        );
+        let mut later = update(&[("parse", "a.c:1"), ("load", "b.c:7"), ("store", "c.c:9")]);
+        later.stacks[0] = stack(9 << 20, 1);
+        model.take(later);
+        model.act(Action::Sort(Column::Growth));
+        let rows = model.places();
+        assert_eq!((rows[0].growth, rows[1].growth), (8 << 20, 0));
+    }
+
+    #[test]
+    fn scrolling_ends_where_the_rows_do() {
+        let mut model = model();
+        model.page = 2;
+        for action in [Action::Down, Action::Down, Action::PageDown, Action::Bottom] {
+            model.act(action);
+        }
+        assert_eq!(model.scroll, 1, "two of three rows fit");
+        model.act(Action::PageUp);
+        assert_eq!(model.scroll, 0);
+        model.act(Action::Bottom);
+        "load".chars().for_each(|c| _ = model.act(Action::Type(c)));
+        assert_eq!((model.scroll, model.places().len()), (0, 1));
+        model.act(Action::Clear);
+        assert_eq!(model.places().len(), 3);
+    }
+}
