@@ -4,12 +4,13 @@
 //! that, one file after the other, and yields to everything else on the machine.
 
 use crate::args::RecordingArgs;
-use crate::progress::Progress;
 use crate::symbolize;
-use heapwise_analysis::{Options, analyze, live_blocks};
+use heapwise_analysis::{ImageAddresses, Options, analyze, live_blocks};
 use heapwise_collector::Rotation;
 use heapwise_trace::file::Reader;
 use heapwise_trace::file::carried::Carried;
+use heapwise_trace::file::tables::Symbols;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -50,8 +51,9 @@ fn closed(path: &Path) {
         let (files, closed) = channel::<PathBuf>();
         let thread = std::thread::spawn(move || {
             heapwise_collector::yield_to_others();
+            let mut known = Known::default();
             for path in closed {
-                name(&path);
+                known.name(&path);
             }
         });
         (files, thread)
@@ -59,16 +61,60 @@ fn closed(path: &Path) {
     let _ = files.send(path.to_owned());
 }
 
-/// A file that was removed meanwhile, since there are enough newer ones, needs no names.
-fn name(path: &Path) {
-    let Ok(file) = OpenOptions::new().read(true).write(true).open(path) else { return };
-    let named = reader(&file).and_then(|reader| {
-        let analysis = analyze(reader, &Options::default(), |_| {}).map_err(|error| error.to_string())?;
-        // What has no names is said of the last file, in the end.
-        let (symbols, _) = symbolize::symbolize(&analysis, true, &Progress::hidden());
-        symbolize::keep(&file, &symbols).map_err(|error| format!("{error:#}"))
-    });
-    if let Err(error) = named {
-        heapwise_report::say!("heapwise: warning: {} has no names: {error}", path.display());
+/// The names that earlier files have, whose addresses are not looked up again: most files have the same ones.
+#[derive(Default)]
+struct Known {
+    /// By path and build id of their object file.
+    addresses: HashMap<(String, String), BTreeSet<u64>>,
+    names: Vec<Symbols>,
+}
+
+impl Known {
+    /// Names a file. One that was removed meanwhile, since there are enough newer ones, needs no names.
+    fn name(&mut self, path: &Path) {
+        let Ok(file) = OpenOptions::new().read(true).write(true).open(path) else { return };
+        let named = reader(&file).and_then(|reader| {
+            let analysis = analyze(reader, &Options::default(), |_| {}).map_err(|error| error.to_string())?;
+            let new = self.unknown(analysis.needed_addresses());
+            if !new.is_empty() {
+                self.names.push(symbolize::look_up(new));
+            }
+            let keep = |names| symbolize::keep(&file, names).map_err(|error| format!("{error:#}"));
+            self.names.iter().try_for_each(keep)
+        });
+        if let Err(error) = named {
+            heapwise_report::say!("heapwise: warning: {} has no names: {error}", path.display());
+        }
+    }
+
+    /// Those of the addresses that were not looked up before.
+    fn unknown(&mut self, images: Vec<ImageAddresses>) -> Vec<ImageAddresses> {
+        let new = images.into_iter().map(|mut image| {
+            let known = self.addresses.entry((image.path.clone(), image.build_id.clone())).or_default();
+            image.addresses.retain(|&address| known.insert(address));
+            image
+        });
+        new.filter(|image| !image.addresses.is_empty()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_address_is_looked_up_once() {
+        let image = |path: &str, addresses: &[u64]| ImageAddresses {
+            path: path.to_owned(),
+            build_id: "1".to_owned(),
+            addresses: addresses.to_vec(),
+        };
+        let mut known = Known::default();
+        assert_eq!(known.unknown(vec![image("/a", &[1, 2])]), [image("/a", &[1, 2])]);
+        assert_eq!(
+            known.unknown(vec![image("/a", &[2, 3]), image("/b", &[2])]),
+            [image("/a", &[3]), image("/b", &[2])]
+        );
+        assert_eq!(known.unknown(vec![image("/a", &[1]), image("/b", &[2])]), []);
     }
 }
