@@ -26,7 +26,9 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(program) = inspect(&FILE, None) {
         let _ = format!("{program:?}");
     }
-    if let Ok(plan) = heapwise_symbols::entry_points::plan(&FILE, heapwise_trace::live::plan::InFront::Nothing) {
+    if let Ok(plan) =
+        heapwise_symbols::entry_points::plan(&FILE, heapwise_trace::live::plan::InFront::Nothing)
+    {
         assert!(plan.planned.iter().all(|planned| planned.hook.is_sound()));
     }
     let _ = heapwise_symbols::frame_table::of(&FILE);

@@ -4,7 +4,8 @@
 use crate::frame::RawSection;
 use crate::number::Number;
 use arbitrary::Arbitrary;
-use heapwise_trace::event::{AllocatorNumber, BlockAddress, Epoch, Event};
+use heapwise_trace::event::{AllocatorNumber, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::file::carried::{Carried, CarriedBlock};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::pages::{MappedPages, MappingKind, PageRun, Reason, Snapshot, UsableSizes};
 use heapwise_trace::file::records::{
@@ -73,6 +74,14 @@ enum Piece {
         process: Number,
         first: Number,
         names: Vec<String>,
+    },
+    Carried {
+        process: Number,
+        thread: Number,
+        stack: Number,
+        allocator: u8,
+        /// Address, size and age of each.
+        blocks: Vec<(Number, Number, Number)>,
     },
     UsableSizes {
         path: Path,
@@ -252,7 +261,8 @@ impl Recording {
     /// # Errors
     /// None: it is written to memory.
     pub fn write(&self) -> Result<(Vec<u8>, u64), Error> {
-        let meta = Meta { command: self.command.clone(), ..Meta::default() };
+        let part = self.pieces.len() as u32 % 3;
+        let meta = Meta { command: self.command.clone(), part, ..Meta::default() };
         let mut writer = Writer::new(Vec::new(), &meta)?;
         let mut encoder = EventsEncoder::default();
         let mut n_events = 0;
@@ -347,6 +357,18 @@ impl Piece {
                 first_id: first.short(),
                 names: names.clone(),
             })?,
+            Piece::Carried { process, thread, stack, allocator, blocks } => {
+                let block = |(address, size, age): &(Number, Number, Number)| CarriedBlock {
+                    thread: ThreadIndex(thread.short()),
+                    stack: StackId(stack.short()),
+                    allocator: AllocatorNumber(*allocator),
+                    address: BlockAddress(address.0),
+                    size: size.0,
+                    age_ns: age.0,
+                };
+                let process = process_index(process);
+                writer.carried(&Carried { process, blocks: blocks.iter().map(block).collect() })?;
+            }
             Piece::UsableSizes { path, header, steps, number } => {
                 let sizes = steps.iter().scan(0u64, |sum, step| {
                     *sum = sum.checked_add(step.0.max(1))?;
@@ -379,6 +401,7 @@ impl Piece {
             Piece::Symbols(symbols) => writer.symbols(&symbols.symbols())?,
             Piece::RunEnd { duration, code, stopped, refused, peak_rss, spot } => {
                 writer.run_end(&RunEnd {
+                    goes_on: part == 1,
                     exit_code: *code,
                     signal: None,
                     duration_ns: duration.0,
