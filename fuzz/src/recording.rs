@@ -401,7 +401,7 @@ impl Piece {
             Piece::Symbols(symbols) => writer.symbols(&symbols.symbols())?,
             Piece::RunEnd { duration, code, stopped, refused, peak_rss, spot } => {
                 writer.run_end(&RunEnd {
-                    goes_on: part == 1,
+                    goes_on: refused % 3 == 1,
                     exit_code: *code,
                     signal: None,
                     duration_ns: duration.0,
