@@ -101,6 +101,14 @@ fn recording(folder: &Path, options: &[&str]) -> Command {
     command
 }
 
+/// How many recordings have shared memory in a process.
+fn sessions_in(pid: u32) -> usize {
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).expect("it runs");
+    let ours = maps.lines().filter(|line| line.ends_with("/memfd:heapwise-session (deleted)"));
+    let inodes = ours.filter_map(|line| line.split_whitespace().nth(4));
+    inodes.collect::<std::collections::BTreeSet<_>>().len()
+}
+
 fn live(report: &Report, function: &str) -> u64 {
     report.sum(|names| names.contains(&function)).live_bytes
 }
@@ -256,7 +264,9 @@ fn a_signal_ends_a_file_and_a_killed_recorder_is_followed_by_the_next_one() {
     std::thread::sleep(Duration::from_millis(500));
     first.signal(libc::SIGKILL);
     let _ = first.wait(run::PATIENCE);
+    assert_eq!(sessions_in(running.id()), 1, "the first one has left its memory");
     let second = attach();
+    assert_eq!(sessions_in(running.id()), 1, "the second one has returned it");
     std::thread::sleep(Duration::from_millis(500));
     second.signal(libc::SIGUSR2);
     wait_for_parts(4);
@@ -265,6 +275,7 @@ fn a_signal_ends_a_file_and_a_killed_recorder_is_followed_by_the_next_one() {
     let outcome = second.wait(run::PATIENCE);
     assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
     assert!(running.try_wait().expect("a child").is_none(), "it goes on");
+    assert_eq!(sessions_in(running.id()), 0);
     running.kill().expect("it runs");
     running.wait().expect("it has ended");
     let all = reports(folder.path());

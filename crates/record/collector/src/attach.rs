@@ -6,7 +6,8 @@ use crate::error::{Error, ErrorKind};
 use crate::examine::Examiner;
 use crate::hooks::Planner;
 use crate::inject::Refused;
-use crate::inject::attach::{Attached, Opened, prepare};
+use crate::inject::attach::{Opened, prepare};
+use crate::inject::attached::Attached;
 use crate::inject::children::Children;
 use crate::inject::detach::{self, Parting};
 use crate::other_ids::{OtherIds, inner_id};
@@ -61,6 +62,7 @@ pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded
     let (give_up, known) = (request.give_up, shown);
     signals::install(move || give_up(&known)).map_err(failed("cannot handle signals"))?;
 
+    detach::clear(pid, &prepared.remains, &mut planner);
     let since = started_at(pid);
     let opened = Opened::new(&prepared, &mut planner).map_err(not_attached);
     let (opened, memory) = opened.inspect_err(|_| output::remove(&path))?;

@@ -1,13 +1,15 @@
 //! Attaches to a process that runs: all of its threads are stopped, one maps the recorder's image and starts it, and all go on.
 
-use super::guest::{Guest, Image as ImagePlace};
+use super::attached::{Attached, SHOWN_NAME};
+use super::guest::Guest;
 use super::image::Image;
+use super::remains::Remains;
 use super::requests;
 use super::thread::Thread;
 use super::threads::{Threads, has_filter};
 use super::tracee::Tracee;
 use super::way_back::{Gadgets, WayBack};
-use super::{Refused, escape, jumps, seccomp};
+use super::{Refused, escape, jumps, remains, seccomp};
 use crate::hooks::{self, Placed, Planner};
 use crate::joins::{self, Mapped, Memory};
 use crate::maps;
@@ -25,8 +27,6 @@ const TRIES: usize = 50;
 const MOMENT: Duration = Duration::from_millis(1);
 /// What the shared memory is called, as `run` calls it.
 const SESSION_NAME: &[u8] = b"heapwise-session\0";
-/// How the kernel shows that among the mappings of a process.
-const SHOWN_NAME: &str = "/memfd:heapwise-session (deleted)";
 
 /// What is known of a process before it is stopped.
 #[derive(Debug)]
@@ -35,6 +35,8 @@ pub(crate) struct Prepared {
     gadgets: Option<Gadgets>,
     /// Whether it has other ids than we know it and its threads by.
     pub(crate) has_other_ids: bool,
+    /// What recordings that were broken off have left in it.
+    pub(crate) remains: Vec<Remains>,
     /// Threads that it has now.
     pub(crate) threads: u64,
 }
@@ -52,16 +54,6 @@ pub(crate) struct Opened {
     session: u64,
     /// Where copies of code are.
     rooms: Vec<Range<u64>>,
-}
-
-/// A process with the recorder in it.
-#[derive(Clone, Debug)]
-pub(crate) struct Attached {
-    pub(super) placed: ImagePlace,
-    pub(super) session: Range<u64>,
-    pub(super) rooms: Vec<Range<u64>>,
-    /// How long its threads stood still.
-    pub(crate) pause: Duration,
 }
 
 /// Looks at a process: whether it can be attached to, and what takes time.
@@ -116,6 +108,7 @@ pub(crate) fn prepare(pid: u32, planner: &mut Planner) -> Result<Prepared, Refus
     }
     Ok(Prepared {
         pid,
+        remains: remains::find(&lines, read),
         gadgets: Gadgets::find(&lines, read),
         has_other_ids: field("NSpid").split_whitespace().count() > own_depth(),
         threads: number("Threads").into(),
@@ -250,6 +243,7 @@ impl Opened {
             frames_end: placed.frames.end,
             ..Parameters::new(placed.image.clone(), action::START)
         };
+        remains::note(guest.tracee, session.start, &placed)?;
         match guest.call(&placed, &parameters) {
             Ok(outcome::JOINED) => {}
             Ok(outcome::NOT_JOINED) => {

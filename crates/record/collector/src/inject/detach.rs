@@ -3,8 +3,10 @@
 //! A thread may be in the middle of the recorder then, or in an allocator that the recorder has called. It is let out, in a millisecond
 //! at most: nothing leads in any more. Where one does not come out, the image stays where it is, and does nothing.
 
-use super::attach::{Attached, go_back};
+use super::attach::go_back;
+use super::attached::Attached;
 use super::guest::Guest;
+use super::remains::Remains;
 use super::requests::share_memory;
 use super::threads::Threads;
 use super::way_back::{Gadgets, WayBack};
@@ -73,6 +75,13 @@ pub(crate) fn from_all(memory: &Memory, attached: &Attached, planner: &mut Plann
                 Err(error) => parting.errors.push(error),
             }
         }
+    }
+}
+
+/// Returns what recordings that were broken off have left in a process. What cannot be returned stays: it is no obstacle.
+pub(crate) fn clear(pid: u32, remains: &[Remains], planner: &mut Planner) {
+    for Remains { memory, attached } in remains {
+        let _ = from_one(pid, memory, attached, planner, &mut Vec::new());
     }
 }
 

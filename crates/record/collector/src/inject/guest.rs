@@ -44,6 +44,14 @@ pub(super) struct Image {
     pub(super) entry: u64,
 }
 
+impl Image {
+    /// One that was placed earlier, in this memory.
+    pub(super) fn placed_before(image: Range<u64>, entry: u64) -> Option<Self> {
+        let is_sound = image.end.checked_sub(image.start)? > STACK_BYTES && image.contains(&entry);
+        is_sound.then(|| Self { stack: image.end - STACK_BYTES, image, frames: 0..0, entry })
+    }
+}
+
 impl<'a> Guest<'a> {
     pub(super) fn new(
         tracee: &'a mut Tracee,

@@ -7,6 +7,7 @@
 
 mod ahead;
 pub(crate) mod attach;
+pub(crate) mod attached;
 pub(crate) mod children;
 pub(crate) mod detach;
 mod escape;
@@ -17,6 +18,7 @@ pub(crate) mod image;
 mod jumps;
 mod layout;
 mod refused;
+mod remains;
 mod requests;
 mod seccomp;
 mod stacks;

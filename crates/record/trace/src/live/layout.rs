@@ -83,6 +83,20 @@ pub struct SessionHeader {
     pub requests: [Request; MOST_REQUESTS],
     /// Those that they began to execute without the library or the session in the environment, or out of reach of it.
     pub bare: ProgramNames,
+    /// The recorder that was written into the process that the collector attached to; zeros if there is none.
+    pub written: WrittenRecorder,
+}
+
+/// Where a recorder is in a process, for whoever comes after a collector that was killed.
+#[derive(Debug)]
+#[repr(C)]
+pub struct WrittenRecorder {
+    /// First address of its memory.
+    pub start: AtomicU64,
+    /// First address behind.
+    pub end: AtomicU64,
+    /// Its function.
+    pub entry: AtomicU64,
 }
 
 /// Programs that recorded processes began to execute.
