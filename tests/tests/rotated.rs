@@ -259,11 +259,21 @@ fn a_signal_ends_a_file_and_a_killed_recorder_is_followed_by_the_next_one() {
     };
     let first = attach();
     std::thread::sleep(Duration::from_millis(500));
-    first.signal(libc::SIGUSR2);
+    let look = || {
+        let mut command = run::command(tool::heapwise(), folder.path());
+        command.args(["snapshot", "--format", "json"]).arg(running.id().to_string());
+        run::finish(&mut command, folder.path(), "look")
+    };
+    let looked = look();
+    assert_eq!(looked.code(), 0, "{}", looked.stderr);
+    assert_eq!(Report::parse(&looked.text()).expect("a report").part.map(|part| part.number), Some(1));
     wait_for_parts(2);
     std::thread::sleep(Duration::from_millis(500));
     first.signal(libc::SIGKILL);
     let _ = first.wait(run::PATIENCE);
+    let looked = look();
+    assert_eq!(looked.code(), 125, "{}", looked.stderr);
+    assert!(looked.stderr.contains("heapwise attach"), "{}", looked.stderr);
     assert_eq!(sessions_in(running.id()), 1, "the first one has left its memory");
     let second = attach();
     assert_eq!(sessions_in(running.id()), 1, "the second one has returned it");

@@ -48,6 +48,8 @@ mod rotation;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
+mod snapshot;
+#[cfg(target_os = "linux")]
 mod symbolize;
 #[cfg(target_os = "linux")]
 mod tune;
@@ -80,6 +82,8 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args),
         #[cfg(target_os = "linux")]
         Command::Attach(args) => attach::attach(args),
+        #[cfg(target_os = "linux")]
+        Command::Snapshot(args) => snapshot::snapshot(args),
         #[cfg(target_os = "linux")]
         Command::Replay(args) => replay::replay(&args),
         #[cfg(target_os = "linux")]

@@ -6,7 +6,10 @@ use clap::builder::StyledStr;
 
 /// Headings, and the commands below them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Where memory comes from", &["run", "attach", "watch", "report", "annotate", "diff", "export"]),
+    (
+        "Where memory comes from",
+        &["run", "attach", "watch", "snapshot", "report", "annotate", "diff", "export"],
+    ),
     ("Choosing an allocator", &["replay", "tune", "compare", "allocators"]),
     ("Many recordings", &["query", "fleet"]),
     ("What slows the heap from outside the code", &["doctor", "launch", "lab"]),

@@ -14,6 +14,8 @@ mod launch;
 mod recording;
 mod report;
 mod run;
+#[cfg(target_os = "linux")]
+mod snapshot;
 mod watch;
 
 #[cfg(target_os = "linux")]
@@ -47,6 +49,8 @@ pub(crate) use report::{Look, ReportArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use run::RecorderChoice;
 pub(crate) use run::RunArgs;
+#[cfg(target_os = "linux")]
+pub(crate) use snapshot::SnapshotArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use tune::TuneArgs;
 pub(crate) use watch::WatchArgs;
@@ -82,6 +86,10 @@ pub(crate) enum Command {
     /// Show a process, or a recording that grows, live in the terminal.
     #[command(after_help = watch::EXAMPLES)]
     Watch(WatchArgs),
+    /// Print the diagnosis of what is being recorded, so far.
+    #[cfg(target_os = "linux")]
+    #[command(after_help = snapshot::EXAMPLES)]
+    Snapshot(SnapshotArgs),
     /// Print the diagnosis of a recording on standard output.
     Report(ReportArgs),
     /// Say what each source file and line allocates.
