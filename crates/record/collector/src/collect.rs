@@ -488,7 +488,8 @@ impl<'a> Collector<'a> {
         self.probes.want_inside(self.planner.numbered());
         self.processes.iter_mut().for_each(|process| self.probes.hear(process));
         self.batch.sizes.extend(self.probes.answers(wait));
-        if !wait && !held_back && !self.processes.is_empty() {
+        // When recording is over, further files would have nothing, and take the place of those that are kept.
+        if !wait && !held_back && !self.processes.is_empty() && !self.session.is_stopped() {
             self.cut_if_due();
         }
         self.forward(wait, held_back);
