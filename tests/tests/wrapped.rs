@@ -268,6 +268,27 @@ fn a_part_of_a_life_is_recorded_from_inside() {
 }
 
 #[test]
+fn a_part_of_a_life_is_sampled_from_inside() {
+    let (outcome, report) = inside("sample");
+    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+    let (totals, sampling) = (&report.totals, report.sampling.expect("it is a sample"));
+    let near = |found: u64, truth: u64, error: u64| {
+        assert!(found.abs_diff(truth) <= 5 * error && 10 * error < truth, "{found} ± {error} for {truth}");
+    };
+    assert_eq!((sampling.sample_bytes, totals.lost_events), (4096, 0));
+    near(totals.allocations, 501 * 1001, sampling.requests_error);
+    near(totals.allocated_bytes, 501 * 1000 * (32 + 8), sampling.allocated_bytes_error);
+    // The vector of each phase is large and always recorded, and each is freed.
+    let vectors = report.sites.iter().filter(|site| site.sizes.p50.is_some_and(|size| size >= 8000));
+    assert_eq!(
+        vectors.map(|site| site.allocations - site.deallocations).sum::<u64>(),
+        1,
+        "that of the first phase stays"
+    );
+    assert!(sampling.requests < 20_000, "{sampling:?}");
+}
+
+#[test]
 fn a_recording_that_nobody_ends_ends_with_the_process() {
     let (outcome, report) = inside("leave");
     assert_eq!(outcome.code(), 0, "{}", outcome.stderr);

@@ -27,6 +27,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub struct Request<'a> {
     /// The file, which must not exist.
     pub output: &'a Path,
+    /// At most so many bytes lie between two recorded blocks, as [`distance`](heapwise_trace::sampling::distance) has it; 0 if all are
+    /// recorded.
+    pub sample_bytes: u64,
     /// Called by each thread of the collector first: what it does is not to be recorded.
     pub prepare: fn(),
     /// Whether an environment variable concerns the heap; no others are recorded.
@@ -72,7 +75,7 @@ impl Inside {
     }
 
     fn begin_threads(request: &Request<'_>) -> Result<Self, Error> {
-        let session = Session::new(Settings::default())?;
+        let session = Session::new(Settings { sample_bytes: request.sample_bytes, ..Settings::default() })?;
         // A child that is forked shares nothing with this process that could be drained here.
         session.only(std::process::id());
         let file = output::create(request.output, false)?;
@@ -173,6 +176,7 @@ fn meta(request: &Request<'_>) -> Meta {
         page_bytes: page_bytes(),
         processors: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
         interception: Interception::Inside,
+        sample_bytes: request.sample_bytes,
         environment: command::environment(request.concerns_heap),
         ..Meta::default()
     }

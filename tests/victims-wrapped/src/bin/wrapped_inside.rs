@@ -1,7 +1,7 @@
 //! Records a part of its own life: `wrapped_inside FILE WAY`.
 //!
 //! Ways: `finish` ends the recording, `leave` leaves that to the end of the process, `exit` ends the process at once, `fork`
-//! has a child that goes on with what it inherited, and `twice` wants two.
+//! has a child that goes on with what it inherited, `twice` wants two, and `sample` records a sample of 500 times as much.
 
 #![expect(unsafe_code, reason = "forks")]
 
@@ -26,7 +26,10 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     let (path, way) = (arguments.next().expect("a file"), arguments.next().expect("a way"));
     let before = phase();
-    let recording = heapwise::record_to(path);
+    let recording = match way.as_str() {
+        "sample" => heapwise::Recorder::options().sample_every_bytes(4096).start(path),
+        _ => heapwise::record_to(path),
+    };
     let kept = phase();
     let recording = match recording {
         Ok(recording) => recording,
@@ -41,6 +44,12 @@ fn main() {
             let after = phase();
             let recorded = recorded.expect("it can be written");
             println!("{} events, {} blocks", recorded.events, after.len() + before.len());
+        }
+        "sample" => {
+            for _ in 0..500 {
+                drop(phase());
+            }
+            recording.finish().expect("it can be written");
         }
         "leave" => {
             std::mem::forget(recording);

@@ -4,6 +4,8 @@ use super::{Function, Mark, Recorded};
 use crate::Severity;
 use crate::state::{self, RECORDING};
 use heapwise_portable::{self as recorder, AllocFunction, EnvironmentFinding, Hooks, MarkKind};
+#[cfg(feature = "record-to")]
+use heapwise_trace::sampling::DEFAULT_SAMPLE_BYTES;
 use std::alloc::Layout;
 use std::io;
 use std::path::Path;
@@ -24,8 +26,8 @@ pub(crate) fn begin_if_wanted(inner: &'static str) -> bool {
 }
 
 /// Begins to record. The number of the recording.
-pub(super) fn start(path: &Path, sample_bytes: u64) -> io::Result<u32> {
-    recorder::start(path, sample_bytes, &HOOKS, || state::set(RECORDING))
+pub(super) fn start(path: &Path, sample_bytes: Option<u64>) -> io::Result<u32> {
+    recorder::start(path, sample_bytes.unwrap_or(DEFAULT_SAMPLE_BYTES), &HOOKS, || state::set(RECORDING))
 }
 
 /// Ends a recording and waits until it is written. `None` if it is over, or belongs to another process.

@@ -1,7 +1,6 @@
 //! Recordings that the program makes of itself: the public interface.
 
 use super::here;
-use heapwise_trace::sampling::DEFAULT_SAMPLE_BYTES;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -41,7 +40,7 @@ pub fn record_to(path: impl AsRef<Path>) -> io::Result<Recording> {
     Recorder::options().start(path)
 }
 
-/// The options of a recording from inside. They have no effect where everything is recorded (Linux on x86-64).
+/// The options of a recording from inside.
 ///
 /// ```
 /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -58,11 +57,12 @@ pub fn record_to(path: impl AsRef<Path>) -> io::Result<Recording> {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Recorder {
-    sample_bytes: u64,
+    /// None for what is usual.
+    sample_bytes: Option<u64>,
 }
 
 impl Recorder {
-    /// The usual options: a sample of one block for every 512 KiB.
+    /// The usual options: a sample of one block for every 512 KiB; on Linux on x86-64 everything.
     ///
     /// ```
     /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -76,14 +76,14 @@ impl Recorder {
     /// ```
     #[must_use]
     pub fn options() -> Self {
-        Self { sample_bytes: DEFAULT_SAMPLE_BYTES }
+        Self { sample_bytes: None }
     }
 
     /// At most how many bytes lie between two recorded blocks on average, up to 1 GiB and rounded up to a power of two. 0 or 1
-    /// records everything, which takes microseconds for each block.
+    /// records everything, which takes microseconds for each block (on Linux on x86-64, nanoseconds).
     #[must_use]
     pub fn sample_every_bytes(mut self, bytes: u64) -> Self {
-        self.sample_bytes = bytes;
+        self.sample_bytes = Some(bytes);
         self
     }
 
@@ -104,7 +104,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    fn begin(path: &Path, sample_bytes: u64) -> io::Result<Self> {
+    fn begin(path: &Path, sample_bytes: Option<u64>) -> io::Result<Self> {
         here::start(path, sample_bytes).map(|number| Self { number })
     }
 

@@ -7,6 +7,7 @@ use crate::record::Recorded;
 use crate::state;
 use heapwise_collector::inside::{Ended, Inside, Request};
 use heapwise_recorder::wrapped::{self, NoRecordGuard};
+use heapwise_trace::sampling::distance;
 use std::hint::black_box;
 use std::io;
 use std::path::Path;
@@ -26,7 +27,7 @@ const NOT_INSTALLED: &str = "nothing can be recorded: heapwise::Allocator is not
      #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();";
 
 /// Begins a recording of everything. Its number: there is only one.
-pub(crate) fn start(path: &Path, _sample_bytes: u64) -> io::Result<u32> {
+pub(crate) fn start(path: &Path, sample_bytes: Option<u64>) -> io::Result<u32> {
     // The first call determines the allocator below the wrapper.
     drop(black_box(Box::new(black_box(0u8))));
     let Some(&inner) = INNER.get() else { return Err(io::Error::other(NOT_INSTALLED)) };
@@ -38,6 +39,7 @@ pub(crate) fn start(path: &Path, _sample_bytes: u64) -> io::Result<u32> {
     }
     let request = Request {
         output: path,
+        sample_bytes: sample_bytes.map_or(0, distance),
         prepare: stand_aside,
         concerns_heap: heapwise_environment::is_heap_variable,
         version: env!("CARGO_PKG_VERSION"),
@@ -124,7 +126,7 @@ static START: extern "C" fn() = {
             Some(text) => text.replace("%p", &std::process::id().to_string()).into(),
             None => path,
         };
-        if let Err(error) = start(Path::new(&path), 1) {
+        if let Err(error) = start(Path::new(&path), None) {
             complain(&format!("{RECORD_TO}: {error}"));
         }
     }
