@@ -262,6 +262,7 @@ fn ending(end: &RunEnd) -> String {
         (_, _, Some(reason)) => format!("recording stopped: {}", escape(reason)),
         (_, Some(signal), _) => format!("ended by signal {signal}"),
         (Some(code), _, _) => format!("ended with code {code}"),
+        _ if end.goes_on => "goes on in the next file".to_owned(),
         _ => "recording ended".to_owned(),
     }
 }
