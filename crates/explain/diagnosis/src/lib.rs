@@ -20,6 +20,7 @@ pub mod name;
 mod purpose;
 mod rule_input;
 mod source;
+mod survival;
 #[cfg(test)]
 mod testing;
 mod unseen;

@@ -27,6 +27,8 @@ pub(crate) struct Program {
     next: u64,
     module: Option<String>,
     source: Vec<(String, u32, String)>,
+    /// What its recording is a sample of; 0 for all blocks.
+    sample_bytes: u64,
 }
 
 impl Program {
@@ -48,6 +50,11 @@ impl Program {
     /// A line of a source file that can be had.
     pub(crate) fn source(&mut self, file: &str, line: u32, text: &str) {
         self.source.push((file.to_owned(), line, text.to_owned()));
+    }
+
+    /// Only a sample is recorded, with at most so many bytes between two blocks. What the calls say is what is in it.
+    pub(crate) fn sample(&mut self, bytes: u64) {
+        self.sample_bytes = bytes;
     }
 
     /// The thread of the following calls.
@@ -103,7 +110,8 @@ impl Program {
 
     /// What is made of it.
     pub(crate) fn analysis(&self) -> Analysis {
-        let mut w = Writer::new(Vec::new(), &Meta::default()).expect("memory");
+        let meta = Meta { sample_bytes: self.sample_bytes, ..Meta::default() };
+        let mut w = Writer::new(Vec::new(), &meta).expect("memory");
         let process = ProcessIndex(0);
         let info = ProcessInfo {
             index: process,

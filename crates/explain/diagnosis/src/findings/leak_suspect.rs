@@ -2,12 +2,15 @@
 //!
 //! Whether a pointer to them is left is not seen, so this is a hint. What is kept on purpose is made at the start, or
 //! at least not until the end: a suspect needs blocks from nearly all parts of its process's life, the last one included.
+//!
+//! A service frees some of what a line allocates and keeps the rest. Of a sample, a line is a suspect, too, if what it frees it frees soon.
 
 use super::{Occurrence, Rule};
 use crate::finding::{Certainty, Estimate};
 use crate::rule_input::{Language, RuleInput};
-use crate::units::{bytes, count};
-use heapwise_analysis::{Bytes, EXIT_PARTS, Nanos};
+use crate::survival::kept_share;
+use crate::units::{bytes, count, time};
+use heapwise_analysis::{Bytes, EXIT_PARTS, Measure, Nanos, Site};
 
 pub(crate) struct LeakSuspect;
 
@@ -25,10 +28,15 @@ impl Rule for LeakSuspect {
         if input.analysis.duration < SHORTEST {
             return Vec::new();
         }
+        let (is_sample, run) = (input.analysis.sampled.is_some(), input.analysis.duration);
         let places = input.places.iter().filter_map(|place| {
             let part = place.part_where(|seen| {
                 let site = seen.site;
-                site.live_at_exit_blocks > 0 && site.deallocations == 0 && is_rising(&site.exit_births)
+                let is_kept = || match site.deallocations {
+                    0 => true,
+                    _ => is_sample && rests_on_samples(site) && kept_share(site, run).is_some(),
+                };
+                site.live_at_exit_blocks > 0 && is_rising(&site.exit_births) && is_kept()
             })?;
             let left: u64 = part.sites.iter().map(|s| s.live_at_exit_bytes.0).sum();
             if part.exit_blocks < LEAST_BLOCKS || left < LEAST_BYTES {
@@ -38,6 +46,19 @@ impl Rule for LeakSuspect {
                 sum.iter_mut().zip(site.exit_births).for_each(|(a, b)| *a += b);
                 sum
             });
+            let freed: u64 = part.sites.iter().map(|s| s.deallocations).sum();
+            let what = match freed {
+                0 => format!("{} allocations here, and none was freed", count(part.allocations)),
+                _ => {
+                    let shares = part.sites.iter().filter_map(|site| kept_share(site, run));
+                    let lived = part.sites.iter().filter_map(|site| site.lifetimes.quantile(0.99)).max();
+                    format!(
+                        "{:.1} % of the blocks from here outlive half of the run, and 99 % of those that are freed live at most {}",
+                        shares.fold(0.0, f64::max) * 100.0,
+                        time(lived.unwrap_or_default().0),
+                    )
+                }
+            };
             let peak: u64 = part.sites.iter().map(|s| s.peak_bytes.0).sum();
             Some(Occurrence {
                 certainty: Certainty::Hint,
@@ -45,7 +66,7 @@ impl Rule for LeakSuspect {
                 place: Some(place),
                 sites: part.ids(),
                 evidence: vec![
-                    format!("{} allocations here, and none was freed", count(part.allocations)),
+                    what,
                     format!(
                         "they come from the whole run: {} in its first half, {} in its second",
                         count(births[..EXIT_PARTS / 2].iter().sum()),
@@ -70,6 +91,12 @@ impl Rule for LeakSuspect {
         });
         places.collect()
     }
+}
+
+/// Whether enough samples are live at the end to say that anything is.
+fn rests_on_samples(site: &Site) -> bool {
+    let blocks = site.live_at_exit_blocks;
+    Measure::LiveAtExitBlocks.interval(&site.variances, blocks).low * 2 >= blocks
 }
 
 /// Whether blocks come from nearly all parts of the life, among them the last one, and not mainly from its beginning: what fills up,
@@ -106,6 +133,27 @@ mod tests {
         let found = p.only("leak-suspect");
         assert_eq!(found.title, "serve (a.rs:17) keeps 1.95 MiB that nothing frees, and it grows");
         assert_eq!(found.estimate.peak_bytes.0, 500 * 4096);
+    }
+
+    #[test]
+    fn of_a_sample_a_line_that_frees_most_of_its_blocks_soon_may_leak_the_rest() {
+        let mut p = Program::default();
+        p.sample(4096);
+        let leak = p.stack(&user(BOXED, "app::serve|/u/src/a.rs|17"));
+        for i in 0..2000 {
+            p.wait_ms(1);
+            let block = p.alloc(leak, 4096);
+            if i % 10 != 0 {
+                p.free(block);
+            }
+        }
+        let found = p.only("leak-suspect");
+        assert_eq!(found.title, "serve (a.rs:17) keeps 800 KiB that nothing frees, and it grows");
+        assert!(
+            found.evidence[0].starts_with("10.0 % of the blocks from here outlive"),
+            "{:?}",
+            found.evidence
+        );
     }
 
     #[test]

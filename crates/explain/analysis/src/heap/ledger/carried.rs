@@ -53,6 +53,13 @@ impl Ledger {
         self.timeline.raise(self.overall.bytes);
     }
 
+    /// Whether a live block is from an earlier file: it is older than this one.
+    pub(super) fn is_carried(&self, block: &Block) -> bool {
+        // Times are cut to ticks.
+        const SLACK_NS: u64 = 1 << 15;
+        self.carried.blocks > 0 && Tick::at(self.now_ns).since_ns(block.born) > self.now_ns + SLACK_NS
+    }
+
     /// Takes out the blocks of a process that are live now, at a time. `index` says by which number the file knows a thread.
     pub(crate) fn take_live(
         &mut self,

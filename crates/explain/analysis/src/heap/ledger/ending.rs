@@ -22,6 +22,7 @@ impl Ledger {
         for (_, block) in blocks {
             let weight = self.sampling.weight(block.size);
             let size = block.size.wrapping_mul(weight);
+            let is_carried = self.is_carried(&block);
             let site = &mut self.sites[block.site as usize];
             if weight > 1 {
                 self.sample.exit(block.size, weight);
@@ -31,10 +32,12 @@ impl Ledger {
             if block.reallocations > 0 {
                 site.add_growth(block.reallocations, size);
             }
-            // How long before the end it was handed out, in parts of the process's life.
+            // How long before the end it was handed out, in parts of the process's life. What an earlier file has is of none.
             let before = u128::from(now.since_ns(block.born)) * EXIT_PARTS as u128 / u128::from(age.max(1));
-            let part = EXIT_PARTS - 1 - (before as usize).min(EXIT_PARTS - 1);
-            site.exit_births.get_or_insert_default()[part] += weight;
+            if !is_carried {
+                let part = EXIT_PARTS - 1 - (before as usize).min(EXIT_PARTS - 1);
+                site.exit_births.get_or_insert_default()[part] += weight;
+            }
             site.exit_bytes = site.exit_bytes.wrapping_add(size);
             site.exit_blocks += weight;
             let counts = &mut self.threads[block.thread as usize].counts;
