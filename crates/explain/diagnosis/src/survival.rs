@@ -1,12 +1,13 @@
 //! How many of a place's blocks are kept for good, where others are freed.
 //!
-//! Blocks that are live at the end have lived for a while, and nobody knows for how much longer. The share that survives an age is the
+//! Blocks that are live at the end have lived for a while, and for how much longer is not known. The share that survives an age is the
 //! product of the shares that survive each part of it, each of those that were that old at all (Kaplan and Meier, Journal of the American
-//! Statistical Association 53, 1958); how old live blocks are is known in eighths of the run. A block of a sample counts as many times as it stands for.
+//! Statistical Association 53, 1958); how old live blocks are is known in eighths of the run. A block of a sample counts as many times as
+//! it stands for.
 
 use heapwise_analysis::{EXIT_PARTS, Nanos, Site};
 
-/// Frees later than so many eighths of the run say that blocks are freed at any age: then nobody knows which ones are kept.
+/// Frees later than so many eighths of the run say that blocks are freed at any age: then which ones are kept is not known.
 const SOON: f64 = 2.0;
 /// Of a thousand blocks that are freed, how many may be freed later.
 const LATE_PER_MILLE: u64 = 1;
@@ -78,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn where_blocks_live_long_nobody_knows_what_is_kept() {
+    fn where_blocks_live_long_what_is_kept_is_not_known() {
         assert_eq!(share(|i| i % 5 == 0, 400), None);
         assert_eq!(share(|_| false, 900), None);
     }
