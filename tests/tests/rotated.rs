@@ -312,5 +312,44 @@ fn what_does_not_go_together_is_refused() {
     assert!(said(&["--rotate", "1m"]).contains("--sample"));
     assert!(said(&["--sample", "--rotate", "1m", "--max-size", "1MiB"]).contains("cannot be used with"));
     assert!(said(&["--sample", "--keep", "3"]).contains("--rotate"));
+    assert!(said(&["--sample", "--rotate", "10ms"]).contains("100ms at least"));
     assert!(parts(folder.path()).is_empty());
+}
+
+#[test]
+fn a_program_that_records_itself_is_not_asked_by_a_signal_that_ends_it() {
+    // It has the same open: shared memory of that name, and a recording.
+    const PROGRAM: &str = r#"
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(void) {
+    memfd_create("heapwise-session", 0);
+    open("own.hw", O_CREAT | O_RDWR, 0600);
+    puts("there");
+    fflush(stdout);
+    pause();
+    return 0;
+}
+"#;
+    let folder = run::private_folder();
+    let program = compile_text("gcc", &[], PROGRAM, folder.path(), "own");
+    let mut running = run::start(&mut run::command(&program, folder.path()), folder.path(), "own");
+    running.wait_for("there");
+    let mut command = run::command(tool::heapwise(), folder.path());
+    let looked = run::finish(command.arg("snapshot").arg(running.pid().to_string()), folder.path(), "look");
+    assert_eq!(looked.code(), 125, "{}", looked.stderr);
+    assert!(
+        looked.stderr.contains("records itself") && looked.stderr.contains("own.hw"),
+        "{}",
+        looked.stderr
+    );
+    assert_eq!(
+        std::fs::read_to_string(format!("/proc/{}/comm", running.pid())).expect("it runs").trim(),
+        "own"
+    );
+    running.signal(libc::SIGKILL);
+    let _ = running.wait(run::PATIENCE);
 }

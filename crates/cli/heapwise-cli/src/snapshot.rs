@@ -30,6 +30,15 @@ pub(crate) fn snapshot(args: SnapshotArgs) -> Result<u8, Failure> {
             "no heapwise of yours records process {pid}: begin with heapwise attach {pid}, or name the process itself, not one that started it"
         ))
     })?;
+    if !is_heapwise(recorder) {
+        return Err(failed(match recording_of(recorder) {
+            Some(file) => format!(
+                "process {recorder} records itself, or with another program than this one, and cannot be asked; what it has written so far: heapwise report {}",
+                file.display()
+            ),
+            None => format!("process {recorder} is no heapwise such as this one, and cannot be asked"),
+        }));
+    }
     let before = recording_of(recorder)
         .ok_or_else(|| failed(format!("heapwise (process {recorder}) writes no recording at the moment")))?;
     let path = ask(recorder, &before).map_err(failed)?;
@@ -58,6 +67,22 @@ fn ask(recorder: u32, before: &Path) -> Result<PathBuf, String> {
         }
     }
     Err(format!("process {recorder} has written nothing for {} s; is it stopped?", PATIENCE.as_secs()))
+}
+
+/// Whether a process is a heapwise that awaits to be asked: the signal for that ends any other program.
+fn is_heapwise(pid: u32) -> bool {
+    let bit = 1u64 << (Signal::USR2.as_raw() - 1);
+    let program = |path: String| fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
+    let is_this_program =
+        program(format!("/proc/{pid}/exe")).is_some_and(|it| program("/proc/self/exe".into()) == Some(it));
+    let name = |path: String| fs::read_link(path).ok()?.file_name().map(|name| name.to_owned());
+    let is_called_so =
+        name(format!("/proc/{pid}/exe")).is_some_and(|it| name("/proc/self/exe".into()) == Some(it));
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let awaits =
+        caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & bit != 0);
+    (is_this_program || is_called_so) && awaits
 }
 
 /// Which file of several a recording is; 0 if it is the only one, or cannot be read.

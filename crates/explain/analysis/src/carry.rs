@@ -2,20 +2,23 @@
 
 use crate::analyze::{Options, Run};
 use crate::budget::Budget;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use heapwise_trace::file::carried::{Carried, CarriedBlock};
-use heapwise_trace::file::reader::Reader;
+use heapwise_trace::file::reader::{Reader, Tail};
 use std::io::Read;
 
 /// Goes through a file, and returns the blocks that are live at its end in processes that go on, in sections of bounded size.
 ///
 /// # Errors
-/// If the stream cannot be read.
+/// If the stream cannot be read, or not all of it: then which blocks are live is not known.
 pub fn live_blocks<R: Read>(mut reader: Reader<R>, options: &Options) -> Result<Vec<Carried>, Error> {
     let mut run = Run::<()>::new(Budget::new(options.memory));
     run.takes_live = true;
     run.go_through(&mut reader, |_| {})?;
     run.sequence_held();
+    if reader.tail() != Some(Tail::Clean) || run.skipped > 0 || !run.warnings.is_empty() {
+        return Err(ErrorKind::Incomplete.into());
+    }
     run.sequencer.settle();
     let now_ns = run.sequencer.clock.last_ns();
     let mut all = Vec::new();

@@ -16,11 +16,20 @@ pub enum ErrorKind {
     /// The stream could not be read.
     #[error("cannot read the recording: {0}")]
     Recording(#[from] file::Error),
+    /// What was asked for needs all of it.
+    #[error("a part of the recording cannot be read")]
+    Incomplete,
 }
 
 impl Error {
     pub fn kind(&self) -> &ErrorKind {
         &self.kind
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Self { kind }
     }
 }
 

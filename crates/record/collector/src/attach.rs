@@ -93,7 +93,7 @@ pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded
     let delay = request.limits.delay.unwrap_or_default();
     let known = KnownSpots::default();
     let cut = |outcome: &Outcome| RunEnd {
-        blind_spots: known.again(outcome, || unseen(pid, &session, outcome, request, None)),
+        blind_spots: known.again(outcome, &session, || unseen(pid, &session, outcome, request, None)),
         ..run_end(outcome, &session, &clocks)
     };
     let cuts = request.rotation.map(|rotation| Cuts { every: rotation.every, end: &cut });

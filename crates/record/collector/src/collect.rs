@@ -530,7 +530,8 @@ impl<'a> Collector<'a> {
         }
         let promised = self.batch.watermark;
         let batch = std::mem::take(&mut self.batch);
-        let sent = if wait {
+        // The end of a file is not kept for later: what comes then is no part of that file.
+        let sent = if wait || batch.cut.is_some() {
             self.packer.batches.send(batch).map_err(|e| TrySendError::Disconnected(e.0))
         } else {
             self.packer.batches.try_send(batch)
@@ -540,12 +541,7 @@ impl<'a> Collector<'a> {
                 self.sent_watermark = promised;
                 self.pending_bytes = self.processes.iter().map(Process::pending_bytes).sum();
             }
-            Err(TrySendError::Full(batch)) => {
-                self.batch = batch;
-                if let Some(cut) = self.batch.cut.take() {
-                    self.put_off(*cut);
-                }
-            }
+            Err(TrySendError::Full(batch)) => self.batch = batch,
             Err(TrySendError::Disconnected(_)) => {
                 self.pending_bytes = self.processes.iter().map(Process::pending_bytes).sum();
                 if !std::mem::replace(&mut self.failed, true) {
@@ -554,17 +550,6 @@ impl<'a> Collector<'a> {
             }
         }
         self.batch.watermark = watermark;
-    }
-
-    /// A file cannot end yet.
-    fn put_off(&mut self, cut: Cut) {
-        self.next_cut = Duration::ZERO;
-        self.outcome.peak_rss_bytes = self.outcome.peak_rss_bytes.max(cut.end.peak_rss_bytes);
-        for process in &mut self.processes {
-            if let Some(end) = cut.processes.iter().find(|end| end.index == process.info.index) {
-                process.take_back(end);
-            }
-        }
     }
 
     /// Sleeps for a tick, or less if a ring fills.

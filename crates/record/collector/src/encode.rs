@@ -85,7 +85,7 @@ impl Packer {
         let buffers = Arc::new(Buffers::default());
         let written = Arc::new(AtomicU64::new(writer.written()));
         let work = Work {
-            writer: Some(writer),
+            writer,
             files,
             encoder: EventsEncoder::default(),
             epochs: HashMap::new(),
@@ -117,8 +117,7 @@ impl Packer {
 
 #[derive(Debug)]
 struct Work {
-    /// None only after it could not be replaced by the next one.
-    writer: Option<Writer<SectionFile>>,
+    writer: Writer<SectionFile>,
     files: Option<Files>,
     encoder: EventsEncoder,
     /// The epoch after each thread's last event.
@@ -150,7 +149,7 @@ impl Work {
     fn took(&mut self, result: Result<(), Error>) -> bool {
         match result {
             Ok(()) => {
-                self.whole = self.writer.as_ref().map_or(self.whole, Writer::written);
+                self.whole = self.writer.written();
                 self.written.store(self.whole, Ordering::Relaxed);
             }
             Err(error) => self.error = Some(error),
@@ -163,21 +162,16 @@ impl Work {
             let mut end = end.clone();
             end.duration_ns = end.duration_ns.saturating_sub(self.began_ns());
             end.refusals.extend(std::mem::take(&mut self.refusals).into_records());
-            let result = self.writer().and_then(|w| w.run_end(&end).and_then(|()| w.flush()));
+            let result = self.writer.run_end(&end).and_then(|()| self.writer.flush());
             self.took(result);
         }
         let mut error = self.error;
         let path = self.files.as_ref().map(|files| files.path().to_owned());
-        let file = match self.writer.map(|writer| writer.into_inner().cut(self.whole)) {
-            Some(Ok(file)) => file,
-            Some(Err(e)) => stand_in(e, &mut error),
-            None => stand_in(std::io::ErrorKind::NotFound.into(), &mut error),
+        let file = match self.writer.into_inner().cut(self.whole) {
+            Ok(file) => file,
+            Err(e) => stand_in(e, &mut error),
         };
         Packed { file, events: self.events, error, path }
-    }
-
-    fn writer(&mut self) -> Result<&mut Writer<SectionFile>, Error> {
-        self.writer.as_mut().ok_or_else(|| std::io::Error::from(std::io::ErrorKind::NotFound).into())
     }
 
     /// When the file at hand began.
@@ -198,26 +192,16 @@ impl Work {
 
     /// Ends the file at hand, which is complete up to a reading of the clock, and begins the next one.
     fn begin_next(&mut self, Cut { mut end, processes }: Cut, at: (Epoch, u64)) -> Result<(), Error> {
-        let Some(mut files) = self.files.take() else { return Ok(()) };
+        let Some(files) = &mut self.files else { return Ok(()) };
         end.duration_ns = at.1.saturating_sub(files.began_ns());
         end.goes_on = true;
         end.refusals.extend(std::mem::take(&mut self.refusals).into_records());
-        let writer = self.writer()?;
-        processes.iter().try_for_each(|process| writer.process_end(process))?;
-        writer.run_end(&end)?;
-        writer.flush()?;
-        self.whole = writer.written();
-        let old = self.writer.take().map(|writer| writer.into_inner().cut(self.whole)).transpose()?;
-        let next = old.as_ref().map(|old| files.next(old, at)).transpose();
-        self.files = Some(files);
-        match next {
-            Ok(next) => self.writer = next,
-            Err(error) => {
-                // The old one stays as it is, complete.
-                self.writer = old.map(|old| Writer::append(SectionFile::new(old)));
-                return Err(error);
-            }
-        }
+        processes.iter().try_for_each(|process| self.writer.process_end(process))?;
+        self.writer.run_end(&end)?;
+        self.writer.flush()?;
+        // Whatever becomes of the next one, this one is whole.
+        self.whole = self.writer.written();
+        self.writer = files.next(&self.writer.get_ref().handle()?, at)?;
         Ok(())
     }
 
@@ -226,9 +210,7 @@ impl Work {
         batch.clock.0.iter_mut().for_each(|(_, time_ns)| *time_ns = time_ns.saturating_sub(began_ns));
         batch.samples.0.iter_mut().for_each(|s| s.time_ns = s.time_ns.saturating_sub(began_ns));
         batch.snapshots.iter_mut().for_each(|s| s.time_ns = s.time_ns.saturating_sub(began_ns));
-        let Some(w) = &mut self.writer else {
-            return Err(std::io::Error::from(std::io::ErrorKind::NotFound).into());
-        };
+        let w = &mut self.writer;
         batch.processes.iter().try_for_each(|p| w.process(p))?;
         for thread in &batch.news.threads {
             self.epochs.insert(thread.index, thread.start_epoch);

@@ -59,6 +59,11 @@ impl SectionFile {
         Self(BufWriter::with_capacity(1 << 20, file))
     }
 
+    /// The file, to be read. What was not flushed is not in it, and its position is the writer's.
+    pub fn handle(&self) -> io::Result<File> {
+        self.0.get_ref().try_clone()
+    }
+
     /// Cuts the file to its first `len` bytes and drops what was not written yet.
     pub fn cut(self, len: u64) -> io::Result<File> {
         let (mut file, _unwritten) = self.0.into_parts();

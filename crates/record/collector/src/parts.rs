@@ -17,7 +17,7 @@ pub(crate) struct Parts {
     stem: String,
     /// How many are kept, the newest among them.
     keep: usize,
-    newest: u64,
+    newest: u32,
 }
 
 impl Parts {
@@ -40,7 +40,8 @@ impl Parts {
     /// [`ErrorKind::Create`].
     pub(crate) fn create_next(&mut self) -> Result<(PathBuf, File), Error> {
         loop {
-            self.newest += 1;
+            self.newest =
+                self.newest.checked_add(1).ok_or_else(|| ErrorKind::Exists { path: self.pattern() })?;
             let path = self.path(self.newest);
             match output::create(&path, false) {
                 Ok(file) => return Ok((path, file)),
@@ -64,22 +65,26 @@ impl Parts {
         self.folder.join(format!("{}.*.{EXTENSION}", self.stem))
     }
 
-    fn path(&self, number: u64) -> PathBuf {
-        self.folder.join(format!("{}.{number:0DIGITS$}.{EXTENSION}", self.stem))
+    fn path(&self, number: u32) -> PathBuf {
+        self.folder.join(self.name(number))
+    }
+
+    fn name(&self, number: u32) -> String {
+        format!("{}.{number:0DIGITS$}.{EXTENSION}", self.stem)
     }
 
     /// The numbers of the files that are there: those of exactly such a name.
-    fn numbers(&self) -> Vec<u64> {
+    fn numbers(&self) -> Vec<u32> {
         let folder = if self.folder.as_os_str().is_empty() { Path::new(".") } else { &self.folder };
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
         files.filter_map(|entry| self.number(entry.file_name().to_str()?)).collect()
     }
 
-    fn number(&self, name: &str) -> Option<u64> {
+    fn number(&self, name: &str) -> Option<u32> {
         let digits = name.strip_prefix(&self.stem)?.strip_prefix('.')?.strip_suffix(".hw")?;
-        let is_number = digits.len() >= DIGITS && digits.bytes().all(|byte| byte.is_ascii_digit());
-        digits.parse().ok().filter(|_| is_number)
+        let number: u32 = digits.parse().ok()?;
+        (self.name(number) == name).then_some(number)
     }
 }
 
@@ -91,7 +96,7 @@ mod tests {
     fn numbers_go_on_and_only_the_newest_are_kept() {
         let folder = tempfile::tempdir().expect("a folder");
         let has = |name: &str| folder.path().join(name).exists();
-        for name in ["a.000007.hw", "a.7.hw", "a.00000x.hw", "ab.000001.hw", "a.hw"] {
+        for name in ["a.000007.hw", "a.7.hw", "a.00000x.hw", "a.0000003.hw", "ab.000001.hw", "a.hw"] {
             std::fs::write(folder.path().join(name), "").expect("a file");
         }
         std::fs::create_dir(folder.path().join("a.000001.hw")).expect("a folder of that name");
@@ -103,7 +108,7 @@ mod tests {
         parts.create_next().expect("one more");
         parts.remove_oldest();
         assert!(!has("a.000007.hw") && has("a.000008.hw") && has("a.000009.hw"));
-        let others = ["a.7.hw", "a.00000x.hw", "ab.000001.hw", "a.hw", "a.000001.hw"];
+        let others = ["a.7.hw", "a.00000x.hw", "a.0000003.hw", "ab.000001.hw", "a.hw", "a.000001.hw"];
         assert!(others.iter().all(|name| has(name)), "nothing else is removed");
     }
 }

@@ -326,13 +326,6 @@ impl Process {
         }
     }
 
-    /// What was said of it was not written after all.
-    pub(crate) fn take_back(&mut self, end: &ProcessEnd) {
-        self.reported.lost_events -= end.lost_events.min(self.reported.lost_events);
-        self.reported.verified -= end.verified.min(self.reported.verified);
-        self.reported.verify_failed -= end.verify_failed.min(self.reported.verify_failed);
-    }
-
     /// Whether it never allocated through us: its trie has nothing but the two roots of the first generation.
     pub fn is_silent(&self) -> bool {
         const RESERVED_AND_ROOTS: u32 = 3;

@@ -21,7 +21,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -214,7 +214,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
     };
     let known = KnownSpots::default();
     let cut = |outcome: &Outcome| RunEnd {
-        blind_spots: known.again(outcome, || unseen(pid, &session, outcome, &request, None)),
+        blind_spots: known.again(outcome, &session, || unseen(pid, &session, outcome, &request, None)),
         ..run_end(outcome, &session, &clocks)
     };
     let cuts = request.rotation.map(|rotation| Cuts { every: rotation.every, end: &cut });
@@ -344,17 +344,27 @@ pub(crate) fn run_end(outcome: &Outcome, session: &Session, clocks: &ticks::Mome
 /// What was found out to be invisible when the file before ended: to look into all files of a program takes long, and there are
 /// rarely new ones.
 #[derive(Debug, Default)]
-pub(crate) struct KnownSpots(Mutex<Option<([usize; 5], Vec<BlindSpot>)>>);
+pub(crate) struct KnownSpots(Mutex<Option<([usize; 8], Vec<BlindSpot>)>>);
 
 impl KnownSpots {
     /// The same again, unless more is known since.
-    pub(crate) fn again(&self, outcome: &Outcome, find: impl FnOnce() -> Vec<BlindSpot>) -> Vec<BlindSpot> {
+    pub(crate) fn again(
+        &self,
+        outcome: &Outcome,
+        session: &Session,
+        find: impl FnOnce() -> Vec<BlindSpot>,
+    ) -> Vec<BlindSpot> {
+        let counted = |count: &AtomicU32| count.load(Ordering::Relaxed) as usize;
+        let header = session.header();
         let known = [
             outcome.images.len(),
             outcome.allocators.len(),
             outcome.entered.len(),
             outcome.recorded.len(),
             outcome.silent.len(),
+            counted(&header.nested_count),
+            counted(&header.unreached.count),
+            counted(&header.bare.count),
         ];
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((when, spots)) = &*last

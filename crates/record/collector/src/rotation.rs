@@ -5,7 +5,7 @@
 //! and names, and the blocks that are live.
 
 use crate::buffers::Buffers;
-use crate::output::SectionFile;
+use crate::output::{self, SectionFile};
 use crate::parts::Parts;
 use heapwise_trace::event::{Epoch, Event};
 use heapwise_trace::file::carried::Carried;
@@ -95,16 +95,30 @@ impl Files {
         let carried = (self.how.live)(old).map_err(failed)?;
         let standing = Standing::of(old, &carried)?;
         let (path, file) = self.parts.create_next().map_err(|error| failed(error.to_string()))?;
+        // First, for there may be no room for one more.
+        self.parts.remove_oldest();
         self.meta.part += 1;
         self.meta.started_unix_ns = self.started_unix_ns.saturating_add(at.1);
-        let mut writer = Writer::new(SectionFile::new(file), &self.meta)?;
-        standing.write(&mut writer)?;
-        writer.clock(&ClockReadings(vec![(at.0, 0)]))?;
-        carried.iter().try_for_each(|carried| writer.carried(carried))?;
-        writer.flush()?;
+        let written = self.write(file, &standing, at.0, &carried);
+        let writer = written.inspect_err(|_| output::remove(&path))?;
         self.began_ns = at.1;
         (self.how.closed)(&std::mem::replace(&mut self.path, path));
-        self.parts.remove_oldest();
+        Ok(writer)
+    }
+
+    /// What a file begins with.
+    fn write(
+        &self,
+        file: File,
+        standing: &Standing,
+        epoch: Epoch,
+        carried: &[Carried],
+    ) -> Result<Writer<SectionFile>, Error> {
+        let mut writer = Writer::new(SectionFile::new(file), &self.meta)?;
+        standing.write(&mut writer)?;
+        writer.clock(&ClockReadings(vec![(epoch, 0)]))?;
+        carried.iter().try_for_each(|carried| writer.carried(carried))?;
+        writer.flush()?;
         Ok(writer)
     }
 }

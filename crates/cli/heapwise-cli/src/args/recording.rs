@@ -43,7 +43,7 @@ pub(crate) struct RecordingArgs {
     #[arg(
         long,
         value_name = "TIME",
-        value_parser = super::time,
+        value_parser = rotation,
         requires = "sample",
         conflicts_with = "max_size"
     )]
@@ -67,4 +67,13 @@ pub(crate) struct RecordingArgs {
     /// Compare every N-th stack with a full unwind.
     #[arg(long, value_name = "N", env = "HEAPWISE_VERIFY", default_value_t = 0, hide = true)]
     pub(crate) verify: u32,
+}
+
+/// How long a file lasts: the collector writes five times a second.
+fn rotation(text: &str) -> Result<Duration, String> {
+    const SHORTEST: Duration = Duration::from_millis(100);
+    match super::time(text)? {
+        time if time < SHORTEST => Err("a file lasts 100ms at least".to_owned()),
+        time => Ok(time),
+    }
 }

@@ -480,17 +480,35 @@ impl Ledger {
         stats.allocated_bytes = stats.allocated_bytes.wrapping_add(size);
         stats.gain(size, self.peaks);
         self.sizes.add(size);
+        self.rise(process, thread, size, 1);
+    }
+
+    /// More is live.
+    #[inline(always)]
+    fn rise(&mut self, process: u32, thread: u32, bytes: u64, blocks: u64) {
         if self.many.threads {
-            self.threads[thread as usize].live.add(size);
+            self.threads[thread as usize].live.add_many(bytes, blocks);
         }
         if self.many.processes {
-            self.processes[process as usize].live.add(size);
+            self.processes[process as usize].live.add_many(bytes, blocks);
         }
-        if self.overall.add(size) {
+        if self.overall.add_many(bytes, blocks) {
             self.peaks += 1;
             self.peak_ns = self.now_ns;
         }
         self.timeline.raise(self.overall.bytes);
+    }
+
+    /// Less is live.
+    #[inline(always)]
+    fn fall(&mut self, process: u32, thread: u32, bytes: u64, blocks: u64) {
+        if self.many.threads {
+            self.threads[thread as usize].live.remove_many(bytes, blocks);
+        }
+        if self.many.processes {
+            self.processes[process as usize].live.remove_many(bytes, blocks);
+        }
+        self.overall.remove_many(bytes, blocks);
     }
 
     #[inline(always)]
@@ -500,13 +518,7 @@ impl Ledger {
         }
         let size = block.size;
         self.sites[block.site as usize].lose(size, self.peaks);
-        if self.many.threads {
-            self.threads[block.thread as usize].live.remove(size);
-        }
-        if self.many.processes {
-            self.processes[process as usize].live.remove(size);
-        }
-        self.overall.remove(size);
+        self.fall(process, block.thread, size, 1);
     }
 
     /// How often the overall live bytes were higher than ever before; belongs to [`SiteStats::at_peak`].

@@ -243,9 +243,9 @@ impl Opened {
             frames_end: placed.frames.end,
             ..Parameters::new(placed.image.clone(), action::START)
         };
-        remains::note(guest.tracee, session.start, &placed)?;
         match guest.call(&placed, &parameters) {
-            Ok(outcome::JOINED) => {}
+            // If it cannot be noted, what is left after a kill stays.
+            Ok(outcome::JOINED) => _ = remains::note(guest.tracee, session.start, &placed),
             Ok(outcome::NOT_JOINED) => {
                 let _ = guest.unmap(&placed.image);
                 return Err(Refused::NotJoined);

@@ -43,6 +43,11 @@ impl<W: Write> Writer<W> {
         self.written
     }
 
+    /// The underlying stream.
+    pub fn get_ref(&self) -> &W {
+        &self.out
+    }
+
     /// Returns the underlying stream.
     pub fn into_inner(self) -> W {
         self.out

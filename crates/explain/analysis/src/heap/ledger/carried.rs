@@ -40,17 +40,7 @@ impl Ledger {
             stats.sample.get_or_insert_default().carry(size, weight, self.peaks);
             self.sample.carry(size, weight, self.peaks);
         }
-        if self.many.threads {
-            self.threads[thread as usize].live.add_many(bytes, weight);
-        }
-        if self.many.processes {
-            self.processes[process as usize].live.add_many(bytes, weight);
-        }
-        if self.overall.add_many(bytes, weight) {
-            self.peaks += 1;
-            self.peak_ns = self.now_ns;
-        }
-        self.timeline.raise(self.overall.bytes);
+        self.rise(process, thread, bytes, weight);
     }
 
     /// Whether a live block is from an earlier file: it is older than this one.

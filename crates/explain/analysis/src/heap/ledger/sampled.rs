@@ -14,17 +14,7 @@ impl Ledger {
         stats.sample.get_or_insert_default().request(size, weight, self.peaks);
         self.sample.request(size, weight, self.peaks);
         self.sizes.add_many(size, weight);
-        if self.many.threads {
-            self.threads[thread as usize].live.add_many(bytes, weight);
-        }
-        if self.many.processes {
-            self.processes[process as usize].live.add_many(bytes, weight);
-        }
-        if self.overall.add_many(bytes, weight) {
-            self.peaks += 1;
-            self.peak_ns = self.now_ns;
-        }
-        self.timeline.raise(self.overall.bytes);
+        self.rise(process, thread, bytes, weight);
     }
 
     /// A block of a sample is live no more.
@@ -38,13 +28,7 @@ impl Ledger {
             sample.lose(block.size, weight, self.peaks);
         }
         self.sample.lose(block.size, weight, self.peaks);
-        if self.many.threads {
-            self.threads[block.thread as usize].live.remove_many(bytes, weight);
-        }
-        if self.many.processes {
-            self.processes[process as usize].live.remove_many(bytes, weight);
-        }
-        self.overall.remove_many(bytes, weight);
+        self.fall(process, block.thread, bytes, weight);
     }
 
     /// A block of a sample is freed.
