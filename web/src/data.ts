@@ -15,6 +15,8 @@ export interface Data {
   /** Null if every block was recorded. */
   sampling: Sampling | null;
   totals: Totals;
+  /** Bytes and blocks that were live when the file began; null unless it goes on with a recording. */
+  carried: [number, number] | null;
   peak_rss: number;
   /** What that says about the heap. */
   rss_note: string;

@@ -22,7 +22,7 @@ function data(): Data {
       never_freed_bytes: 0,
       exit_blocks: 0, temporary: 60, failed: 0, lost: 0,
     },
-    peak_rss: 0, rss_note: "", peak_live_at_ns: 0, captures: 100, cut_captures: 0, caveats: [], verdict: null, moments: [], by_allocator: [],
+    carried: null, peak_rss: 0, rss_note: "", peak_live_at_ns: 0, captures: 100, cut_captures: 0, caveats: [], verdict: null, moments: [], by_allocator: [],
     pages: null, curves: { step_ns: 0, live: [], rss: [] }, marks: null, sizes: [], findings: [], worth: [], nothing: "",
     strings: ["", "everything", "main", "parse", "clone", "src/main.rs", "/x/src/main.rs", "/rust/string.rs", "libc.so"],
     frames: {

@@ -24,6 +24,7 @@ export function head(model: Model, showFinding: (i: number) => void): HTMLElemen
       "dl",
       { class: "tiles" },
       ...tile("Peak RSS", data.peak_rss > 0 ? bytes(data.peak_rss) : "–", data.peak_rss > 0 ? data.rss_note : "was not measured"),
+      ...(data.carried ? tile("Live at the start", bytes(data.carried[0]), `in ${counted(data.carried[1], "block", "blocks")}, from the file before`) : []),
       ...tile(
         "Peak live",
         bytes(totals.peak_bytes),

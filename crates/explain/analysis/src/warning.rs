@@ -212,8 +212,10 @@ impl fmt::Display for Warning {
             }
             Warning::UnknownThreads { count } => write!(f, "{count} thread(s) without a record"),
             Warning::Sampled { sample, totals } => {
-                let of = |variance, estimate| {
-                    interval(variance, estimate).around(estimate).unwrap_or_else(|| "exact".into())
+                let of = |variance, estimate| match interval(variance, estimate).around(estimate) {
+                    Some(around) => around,
+                    None if estimate == 0 => "none seen".to_owned(),
+                    None => "exact".to_owned(),
                 };
                 let variances = &sample.variances;
                 write!(
@@ -239,6 +241,23 @@ impl fmt::Display for Warning {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sample_of_nothing_is_not_exact() {
+        let sample = Sampled {
+            every: crate::Bytes(512 << 10),
+            requests: 0,
+            requests_error: 0,
+            allocated_bytes_error: crate::Bytes(0),
+            peak_live_bytes_error: crate::Bytes(0),
+            live_at_exit_bytes_error: crate::Bytes(0),
+            variances: crate::Variances::default(),
+        };
+        let text = |totals| Warning::Sampled { sample, totals }.to_string();
+        assert!(text(Totals::default()).contains("allocations none seen"));
+        // Large blocks are all recorded.
+        assert!(text(Totals { allocations: 3, ..Totals::default() }).contains("allocations exact"));
+    }
 
     #[test]
     fn only_what_was_is_counted() {

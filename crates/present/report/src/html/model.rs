@@ -34,6 +34,8 @@ pub(super) struct Model {
     /// Null if every block was recorded.
     sampling: Option<ModelSampling>,
     totals: ModelTotals,
+    /// Bytes and blocks that were live when the file began; null unless it goes on with a recording.
+    carried: Option<(u64, u64)>,
     peak_rss: u64,
     /// What that says about the heap.
     rss_note: String,
@@ -153,6 +155,7 @@ impl Model {
             n_processes: a.processes.len(),
             sampling: a.sampled.as_ref().map(|sampled| sampling(a, sampled)),
             totals: (&a.totals).into(),
+            carried: (a.meta.part > 1).then_some((a.carried.bytes.0, a.carried.blocks)),
             peak_rss: a.memory.peak_rss.0,
             peak_live_at_ns: a.memory.live_peak_at.0,
             captures: a.stacks.captures,

@@ -88,7 +88,7 @@ pub struct Site {
     pub stack: Vec<u32>,
 }
 
-/// Bounds of estimates, the lowest and the highest.
+/// Bounds of estimates, the lowest and the highest. Two zeros say that no sample was seen, not that there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Intervals {
