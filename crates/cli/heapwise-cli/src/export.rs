@@ -9,6 +9,7 @@ use crate::{Failure, exit, report, result};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::Analysis;
 use heapwise_report::export::{Format, Options};
+use heapwise_tables::Labels;
 use std::io::{BufWriter, IsTerminal, Write};
 
 /// Writes a recording in another format.
@@ -37,7 +38,14 @@ fn to_file(format: &dyn Format, args: &ExportArgs) -> Result<(), Failure> {
         let file = args.recording.display();
         return Err(anyhow!("{file} has no {}: {why}", format.name()).into());
     }
-    let options = Options { measure: args.measure, moment: args.at };
+    let labels = Labels::new(&analysis, args.service.as_deref(), args.release.as_deref());
+    let options = Options {
+        measure: args.measure,
+        moment: args.at,
+        service: Some(labels.service),
+        release: Some(labels.release),
+        labels: Vec::new(),
+    };
     match &args.destination.output {
         Some(path) => {
             let name = || result::cannot_write(path);
@@ -57,9 +65,11 @@ fn to_file(format: &dyn Format, args: &ExportArgs) -> Result<(), Failure> {
 /// Finds options that would have no effect, and output that would end up on the wrong device.
 fn check(args: &ExportArgs) -> anyhow::Result<()> {
     let name = args.to.name();
-    let (has_one_measure, has_one_moment, is_binary) = match args.to {
-        Target::File(format) => (format.has_one_measure(), format.has_one_moment(), format.is_binary()),
-        Target::Parquet => (false, false, true),
+    let (has_one_measure, has_one_moment, has_labels, is_binary) = match args.to {
+        Target::File(format) => {
+            (format.has_one_measure(), format.has_one_moment(), format.has_labels(), format.is_binary())
+        }
+        Target::Parquet => (false, false, true, true),
     };
     if args.measure.is_some() && !has_one_measure {
         return Err(anyhow!("--measure cannot be used with --to {name}, which has all measures"));
@@ -70,15 +80,13 @@ fn check(args: &ExportArgs) -> anyhow::Result<()> {
         ));
     }
     let is_parquet = matches!(args.to, Target::Parquet);
-    let labels = [
-        ("--service", args.service.is_some()),
-        ("--release", args.release.is_some()),
-        ("--replay", args.replay),
-    ];
-    for (option, is_given) in labels {
-        if is_given && !is_parquet {
-            return Err(anyhow!("{option} is for --to parquet; {name} has no place for it"));
+    for (option, is_given) in [("--service", args.service.is_some()), ("--release", args.release.is_some())] {
+        if is_given && !has_labels {
+            return Err(anyhow!("{option} is for --to parquet and --to otlp; {name} has no place for it"));
         }
+    }
+    if args.replay && !is_parquet {
+        return Err(anyhow!("--replay is for --to parquet; {name} has no place for it"));
     }
     if is_parquet && args.destination.output.is_none() {
         return Err(anyhow!("parquet is a folder of tables: name it with -o FOLDER"));

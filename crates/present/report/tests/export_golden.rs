@@ -5,7 +5,12 @@
 use heapwise_analysis::{Analysis, Options as AnalysisOptions, analyze};
 use heapwise_report::export::{FORMATS, Format, Measure, Options};
 use heapwise_trace::file::Reader;
+use opentelemetry_proto::tonic::collector::profiles::v1development::ExportProfilesServiceRequest;
+use opentelemetry_proto::tonic::common::v1::any_value;
+use opentelemetry_proto::tonic::profiles::v1development::{Location, Mapping, ProfilesData, Stack};
+use prost::Message;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 
 const V1_0: &[u8] = include_bytes!("../../../record/trace/tests/golden/v1.0.hw");
@@ -45,7 +50,7 @@ fn program_points_of_dhat_are_unique_and_add_up() {
     );
     assert_eq!((sum("gb"), sum("eb")), (totals.peak_live_bytes.0, totals.never_freed_bytes.0));
     assert!(points.iter().all(|p| p["mb"].as_u64() >= p["gb"].as_u64()), "the most is less than the peak");
-    let stacks: std::collections::BTreeSet<String> = points.iter().map(|p| p["fs"].to_string()).collect();
+    let stacks: BTreeSet<String> = points.iter().map(|p| p["fs"].to_string()).collect();
     assert_eq!(stacks.len(), points.len(), "a stack occurs twice");
     let table = file["ftbl"].as_array().expect("a table of frames");
     assert_eq!(table[0], "[root]");
@@ -72,6 +77,67 @@ fn a_profile_for_pprof_is_whole_and_the_same_every_time() {
     flate2::read::GzDecoder::new(file.as_slice()).read_to_end(&mut message).expect("a whole gzip file");
     let holds = |text: &str| message.windows(text.len()).any(|part| part == text.as_bytes());
     assert!(["alloc_objects", "inuse_space", "main", "libc.so.6"].into_iter().all(holds));
+}
+
+#[test]
+fn the_profiles_of_otlp_add_up_and_refer_to_what_is_there() {
+    let options = Options {
+        service: Some("shop".to_owned()),
+        labels: vec![("host.name".to_owned(), "mine".to_owned())],
+        ..Options::default()
+    };
+    let file = export("otlp", &options);
+    assert_eq!(file, export("otlp", &options));
+    // The request of a collector and the message in files are the same bytes.
+    let request = ExportProfilesServiceRequest::decode(file.as_slice()).expect("a request");
+    let data = ProfilesData::decode(file.as_slice()).expect("a message");
+    assert_eq!(request.resource_profiles, data.resource_profiles);
+    let resource = data.resource_profiles[0].resource.as_ref().expect("a resource");
+    let attribute = |key: &str| {
+        let found: Vec<_> = resource.attributes.iter().filter(|attribute| attribute.key == key).collect();
+        assert_eq!(found.len(), 1, "{key}");
+        match found[0].value.as_ref().and_then(|value| value.value.clone()) {
+            Some(any_value::Value::StringValue(text)) => text,
+            other => panic!("{key} is {other:?}"),
+        }
+    };
+    assert_eq!((attribute("service.name"), attribute("host.name")), ("shop".to_owned(), "mine".to_owned()));
+
+    let tables = data.dictionary.expect("tables");
+    let text = |index: i32| tables.string_table[index as usize].as_str();
+    assert_eq!(tables.string_table.iter().collect::<BTreeSet<_>>().len(), tables.string_table.len());
+    assert_eq!((text(0), &tables.location_table[0]), ("", &Location::default()));
+    assert_eq!((&tables.stack_table[0], &tables.mapping_table[0]), (&Stack::default(), &Mapping::default()));
+    let profiles = &data.resource_profiles[0].scope_profiles[0].profiles;
+    let totals = analysis().totals;
+    let expected = [
+        ("alloc_objects", totals.allocations),
+        ("alloc_space", totals.allocated_bytes.0),
+        ("inuse_objects", analysis().exact_sites().iter().map(|site| site.numbers.peak_blocks).sum()),
+        ("inuse_space", totals.peak_live_bytes.0),
+    ];
+    assert_eq!(profiles.len(), expected.len());
+    let mut names = BTreeSet::new();
+    for (profile, (name, total)) in profiles.iter().zip(expected) {
+        let kind = profile.sample_type.expect("a type");
+        assert_eq!(text(kind.type_strindex), name);
+        let values = profile.samples.iter().flat_map(|sample| &sample.values);
+        assert_eq!(values.sum::<i64>(), total as i64, "{name}");
+        assert!(profile.samples.iter().all(|sample| sample.values[0] > 0 && sample.stack_index > 0));
+        let stacks = profile.samples.iter().map(|sample| &tables.stack_table[sample.stack_index as usize]);
+        for location in stacks.flat_map(|stack| &stack.location_indices) {
+            let location = &tables.location_table[*location as usize];
+            let mapping = &tables.mapping_table[location.mapping_index as usize];
+            let covers = mapping.memory_start <= location.address && location.address < mapping.memory_limit;
+            assert!(location.mapping_index == 0 || covers, "{location:x?} is not in {mapping:x?}");
+            let functions = location.lines.iter().map(|line| line.function_index as usize);
+            names.extend(functions.map(|at| text(tables.function_table[at].name_strindex)));
+        }
+        assert_eq!(profile.profile_id.len(), 16);
+    }
+    assert!(["main", "work", "child"].into_iter().all(|name| names.contains(name)), "{names:?}");
+    let ids: BTreeSet<_> = profiles.iter().map(|profile| &profile.profile_id).collect();
+    assert_eq!(ids.len(), profiles.len());
 }
 
 /// A writer that is full after some bytes.

@@ -36,10 +36,10 @@ pub(crate) struct ExportArgs {
     /// Which moment the memory in use is that of, for formats with one such moment (pprof) [default: peak].
     #[arg(long, value_name = "MOMENT", value_parser = moments())]
     pub(crate) at: Option<Moment>,
-    /// What recordings are grouped by, for parquet [default: the program's name].
+    /// What recordings are grouped by, for parquet and otlp [default: the program's name].
     #[arg(long, value_name = "NAME")]
     pub(crate) service: Option<String>,
-    /// Which release of the service was recorded, for parquet.
+    /// Which release of the service was recorded, for parquet and otlp.
     #[arg(long, value_name = "RELEASE")]
     pub(crate) release: Option<String>,
     /// Replay it with other allocators as well, for parquet: what they would have needed.

@@ -6,12 +6,18 @@ use heapwise_analysis::Measure;
 use std::io::{self, Write};
 
 /// The options of an export. Without one, the format decides.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Which number is written, for formats that have room for one.
     pub measure: Option<Measure>,
     /// The moment of the memory *in use*, for formats that have only one.
     pub moment: Option<Moment>,
+    /// What the recorded service is called, for formats that have labels.
+    pub service: Option<String>,
+    /// Which release of it was recorded.
+    pub release: Option<String>,
+    /// What else is to be said of it: names and values.
+    pub labels: Vec<(String, String)>,
 }
 
 /// A kind of file that other tools read.
@@ -34,6 +40,11 @@ pub trait Format: Sync {
 
     /// Whether [`Options::moment`] changes it.
     fn has_one_moment(&self) -> bool {
+        false
+    }
+
+    /// Whether [`Options::service`] and what follows it have a place in it.
+    fn has_labels(&self) -> bool {
         false
     }
 

@@ -12,6 +12,7 @@
 
 mod format;
 mod formats;
+mod heap_profile;
 mod moment;
 mod stacks;
 mod text;

@@ -15,6 +15,16 @@ use prost::Message;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
+/// What the values of a heap profile are, and their units.
+pub const SAMPLE_TYPES: [(&str, &str); 4] = [
+    ("alloc_objects", "count"),
+    ("alloc_space", "bytes"),
+    ("inuse_objects", "count"),
+    ("inuse_space", "bytes"),
+];
+/// What its period is, and its unit.
+pub const PERIOD_TYPE: (&str, &str) = ("space", "bytes");
+
 /// Pieces of the message are written out at this size.
 const PIECE: usize = 1 << 16;
 
@@ -88,14 +98,9 @@ impl Strings {
 
     /// The head of a heap profile: the types of its values, and how many bytes lie between two samples (1 if all were recorded).
     pub fn head(&mut self, default_type: &str, period: i64) -> Profile {
-        let mut kind = |kind, unit| ValueType { kind: self.index(kind), unit: self.index(unit) };
-        let sample_type = vec![
-            kind("alloc_objects", "count"),
-            kind("alloc_space", "bytes"),
-            kind("inuse_objects", "count"),
-            kind("inuse_space", "bytes"),
-        ];
-        let period_type = Some(kind("space", "bytes"));
+        let mut kind = |(kind, unit)| ValueType { kind: self.index(kind), unit: self.index(unit) };
+        let sample_type = SAMPLE_TYPES.map(&mut kind).to_vec();
+        let period_type = Some(kind(PERIOD_TYPE));
         let default_sample_type = self.index(default_type);
         Profile { sample_type, period_type, period, default_sample_type, ..Profile::default() }
     }

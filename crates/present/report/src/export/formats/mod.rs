@@ -3,6 +3,7 @@
 mod dhat;
 mod firefox;
 mod folded;
+mod otlp;
 mod page_map;
 mod pprof;
 
@@ -10,7 +11,7 @@ use crate::export::format::Format;
 
 /// All formats.
 pub const FORMATS: &[&dyn Format] =
-    &[&pprof::Pprof, &folded::Folded, &dhat::Dhat, &firefox::Firefox, &page_map::PageMap];
+    &[&pprof::Pprof, &otlp::Otlp, &folded::Folded, &dhat::Dhat, &firefox::Firefox, &page_map::PageMap];
 
 #[cfg(test)]
 mod tests {

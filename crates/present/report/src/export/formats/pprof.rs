@@ -4,16 +4,15 @@
 //! `inuse_*` is one moment, which a comment in the profile names. Names are in the file, so nothing has to be looked up again;
 //! object files have their build ids for tools that need them.
 //!
-//! Addresses are as linked, and each object file is mapped where it was linked to be: that is the same in every run, and
-//! `pprof -disasm` and `-list` find the instructions in the file without a load address.
+//! Addresses are as linked: `pprof -disasm` and `-list` find the instructions in the file without a load address.
 
 use crate::export::format::{Format, Options};
+use crate::export::heap_profile::{self, Mapped, Mappings};
 use crate::export::moment::Moment;
 use crate::export::stacks::{self, Step};
 use crate::export::text;
-use heapwise_analysis::{Analysis, Numbers, PlaceId};
+use heapwise_analysis::{Analysis, PlaceId};
 use heapwise_trace::pprof::{Encoder, Functions, Line, Location, Mapping, Profile, Sample, Strings, signed};
-use rustc_hash::FxHashMap;
 use std::io::{self, Write};
 
 /// The format.
@@ -44,7 +43,7 @@ impl Format for Pprof {
         pieces.put(&tables.head(analysis, moment))?;
         stacks::for_each(analysis, stacks::MANY, |steps, numbers| {
             let location_id = steps.iter().map(|step| tables.location(step)).collect();
-            let value = values(numbers, moment);
+            let value = heap_profile::values(numbers, moment).to_vec();
             pieces.put(&Profile {
                 sample: vec![Sample { location_id, value, label: Vec::new() }],
                 ..Profile::default()
@@ -52,15 +51,6 @@ impl Format for Pprof {
         })?;
         tables.write(pieces)
     }
-}
-
-/// In the order of the sample types in [`Tables::head`].
-fn values(numbers: &Numbers, moment: Moment) -> Vec<i64> {
-    let (blocks, bytes) = match moment {
-        Moment::Peak => (numbers.peak_blocks, numbers.peak_bytes),
-        Moment::Exit => (numbers.live_at_exit_blocks, numbers.live_at_exit_bytes),
-    };
-    [numbers.allocations, numbers.allocated_bytes, blocks, bytes].map(signed).to_vec()
 }
 
 /// The tables that samples refer to.
@@ -82,14 +72,13 @@ impl<'a> Tables<'a> {
     }
 
     fn head(&mut self, analysis: &Analysis, moment: Moment) -> Profile {
-        let comments = comments(analysis, moment);
+        let comments = heap_profile::comments(analysis, moment);
         let strings = &mut self.strings;
-        // The period: without sampling, every byte was recorded.
         Profile {
             time_nanos: signed(analysis.meta.started_unix_ns),
             duration_nanos: signed(analysis.duration.0),
             comment: comments.iter().map(|comment| strings.index(comment)).collect(),
-            ..strings.head("inuse_space", 1)
+            ..strings.head("inuse_space", heap_profile::period(analysis))
         }
     }
 
@@ -125,7 +114,10 @@ impl<'a> Tables<'a> {
                 id: id as u64 + 1,
                 address: place.address,
                 line: line.collect(),
-                mapping_id: place.module.map_or(0, |(module, _)| mappings.id(module, place.address)),
+                mapping_id: place.module.map_or(0, |(module, _)| {
+                    mappings.cover(module, place.address);
+                    mapping_id(module)
+                }),
             };
             pieces.put(&Profile { location: vec![location], ..Profile::default() })?;
         }
@@ -137,82 +129,28 @@ impl<'a> Tables<'a> {
             let location = Location { id, line, ..Location::default() };
             pieces.put(&Profile { location: vec![location], ..Profile::default() })?;
         }
-        let mapping = mappings.list(self.analysis, &mut self.strings);
+        let mapping = mappings.list(self.analysis).iter().map(|mapped| self.mapping(mapped)).collect();
         pieces.put(&Profile { mapping, ..Profile::default() })?;
         pieces.finish(functions, self.strings).map(drop)
     }
-}
 
-fn comments(analysis: &Analysis, moment: Moment) -> Vec<String> {
-    let seconds = |ns: u64| ns as f64 / 1e9;
-    let when = match moment {
-        Moment::Peak => {
-            // The recorder's clock is coarser than that of the run's end.
-            let at = seconds(analysis.memory.live_peak_at.0);
-            format!("inuse is what was live {at:.3} s after the start, when the live bytes were highest")
+    fn mapping(&mut self, mapped: &Mapped) -> Mapping {
+        Mapping {
+            id: mapping_id(mapped.image),
+            memory_start: mapped.start,
+            memory_limit: mapped.limit,
+            file_offset: 0,
+            filename: self.strings.index(&mapped.path),
+            build_id: self.strings.index(&mapped.build_id),
+            // Otherwise readers would look for names again, in files that may have been replaced by now.
+            has_functions: true,
+            has_filenames: true,
+            has_line_numbers: true,
+            has_inline_frames: true,
         }
-        Moment::Exit => "inuse is what was live when each process ended".to_owned(),
-    };
-    let command: Vec<_> = analysis.meta.command.iter().map(|part| text::harmless(part)).collect();
-    let mut comments = vec![
-        format!("heapwise {}: {}", text::harmless(&analysis.meta.heapwise), command.join(" ")),
-        when,
-        format!(
-            "alloc_space includes the bytes of {} reallocations, which are no objects in alloc_objects",
-            analysis.totals.reallocations
-        ),
-    ];
-    comments.extend(analysis.warnings.iter().map(|w| format!("warning: {}", text::harmless(&w.to_string()))));
-    comments
+    }
 }
 
-/// Object files that occur, with the addresses that each has to cover.
-#[derive(Default)]
-struct Mappings {
-    ranges: FxHashMap<usize, (u64, u64)>,
-}
-
-impl Mappings {
-    fn id(&mut self, module: usize, address: u64) -> u64 {
-        let (from, to) = self.ranges.entry(module).or_insert((address, address));
-        (*from, *to) = ((*from).min(address), (*to).max(address));
-        module as u64 + 1
-    }
-
-    /// The program itself has to come first.
-    fn list(self, analysis: &Analysis, strings: &mut Strings) -> Vec<Mapping> {
-        let images = analysis.images();
-        let mut modules: Vec<_> =
-            self.ranges.into_iter().filter(|(module, _)| *module < images.len()).collect();
-        modules.sort_unstable();
-        let program = analysis.processes.first().and_then(|p| p.command.first());
-        let program = program.map_or("", |name| text::last_part(name));
-        // What was started may be a link: `python3` is a file `python3.11`.
-        modules.sort_by_key(|&(module, _)| {
-            let name = text::last_part(&images[module].path);
-            (name != program, !name.starts_with(program), name.contains(".so") || name.starts_with('['))
-        });
-        let mappings = modules.into_iter().map(|(module, (from, to))| {
-            let image = &images[module];
-            let mut infos = analysis.processes.iter().flat_map(|p| &p.modules);
-            let info = infos.find(|info| info.path == image.path && info.build_id == image.build_id);
-            let linked = |address: u64| info.map(|info| address.wrapping_sub(info.bias));
-            let start = info.and_then(|info| linked(info.start)).filter(|&start| start <= from);
-            let limit = info.and_then(|info| linked(info.end)).filter(|&end| end > to);
-            Mapping {
-                id: module as u64 + 1,
-                memory_start: start.unwrap_or(from),
-                memory_limit: limit.unwrap_or(to.saturating_add(1)),
-                file_offset: 0,
-                filename: strings.index(&text::harmless(&image.path)),
-                build_id: strings.index(&text::harmless(&image.build_id)),
-                // Otherwise readers would look for names again, in files that may have been replaced by now.
-                has_functions: true,
-                has_filenames: true,
-                has_line_numbers: true,
-                has_inline_frames: true,
-            }
-        });
-        mappings.collect()
-    }
+fn mapping_id(image: usize) -> u64 {
+    image as u64 + 1
 }
