@@ -19,6 +19,7 @@ pub mod functions;
 pub mod measured;
 pub mod oracle;
 pub mod programs;
+pub mod receiver;
 pub mod recording;
 pub mod report;
 pub mod run;

@@ -1,6 +1,7 @@
 //! `heapwise attach`: record a process that runs already.
 
 use crate::args::{AttachArgs, RecordingArgs};
+use crate::delivery::Destinations;
 use crate::{Failure, doctor, exit, preload, rotation, run};
 use heapwise_collector::{Begun, Left, Request, attach as record};
 use heapwise_environment::is_heap_variable;
@@ -14,10 +15,10 @@ use std::time::Duration;
 pub(crate) fn attach(args: AttachArgs) -> Result<u8, Failure> {
     let pid = args.pid;
     run::check(&args.recording)?;
+    rotation::begin(Destinations::of(&args.recording.delivery)?);
     let request = request(pid, &args.recording);
     let recorded = record(pid, &request, begun).map_err(run::failure)?;
     say_left(&recorded.left);
-    rotation::finish();
     run::conclude(&recorded, args.recording)?;
     match recorded.error {
         None => Ok(exit::SUCCESS),

@@ -2,7 +2,7 @@
 
 #[cfg(target_os = "linux")]
 mod predictions;
-mod tables;
+pub(crate) mod tables;
 
 use crate::args::{ExportArgs, Target};
 use crate::{Failure, exit, report, result};

@@ -31,6 +31,8 @@ mod blind_spots;
 mod bundled;
 #[cfg(target_os = "linux")]
 mod compare;
+#[cfg(target_os = "linux")]
+mod delivery;
 #[cfg(all(test, target_os = "linux"))]
 mod documented;
 #[cfg(target_os = "linux")]

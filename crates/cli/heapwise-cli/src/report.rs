@@ -101,7 +101,7 @@ pub(crate) fn add_symbols(analysis: &mut Analysis, may_fetch: bool) -> Symbols {
     for problem in problems {
         heapwise_report::say!("heapwise: warning: no names for some frames: {problem}");
     }
-    analysis.set_symbols(symbols.clone());
+    analysis.add_symbols([symbols.clone()]);
     symbols
 }
 

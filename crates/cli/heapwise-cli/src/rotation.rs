@@ -1,10 +1,11 @@
 //! `--rotate`: what becomes of the files of a recording in several files while it goes on.
 //!
-//! Each that is complete is given the names of its addresses, as a recording in one file is in the end. A thread of its own does
-//! that, one file after the other, and yields to everything else on the machine.
+//! Each that is complete is given the names of its addresses, as a recording in one file is in the end, and goes where recordings are to
+//! go. A thread of its own does that, one file after the other, and yields to everything else on the machine.
 
 use crate::args::RecordingArgs;
-use crate::symbolize;
+use crate::delivery::Destinations;
+use crate::{blind_spots, symbolize};
 use heapwise_analysis::{ImageAddresses, Options, analyze, live_blocks};
 use heapwise_collector::Rotation;
 use heapwise_trace::file::Reader;
@@ -19,7 +20,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 /// The thread that names files, and the way to it.
-static NAMER: Mutex<Option<(Sender<PathBuf>, JoinHandle<()>)>> = Mutex::new(None);
+static NAMER: Mutex<Option<(Sender<PathBuf>, JoinHandle<Destinations>)>> = Mutex::new(None);
 
 /// What the options say.
 pub(crate) fn of(args: &RecordingArgs) -> Option<Rotation> {
@@ -27,13 +28,26 @@ pub(crate) fn of(args: &RecordingArgs) -> Option<Rotation> {
     Some(Rotation { every, keep: args.keep as usize, live, closed })
 }
 
-/// Waits until all files have their names.
-pub(crate) fn finish() {
+/// Makes ready for the files of a recording in several files, which go to these places, too.
+pub(crate) fn begin(mut destinations: Destinations) {
+    let (files, closed) = channel::<PathBuf>();
+    let thread = std::thread::spawn(move || {
+        heapwise_collector::yield_to_others();
+        let mut known = Known::default();
+        for path in closed {
+            known.name(&path, &mut destinations);
+        }
+        destinations
+    });
+    *NAMER.lock().unwrap_or_else(PoisonError::into_inner) = Some((files, thread));
+}
+
+/// Waits until all files have their names. Returns where the last one goes.
+pub(crate) fn finish() -> Destinations {
     let namer = NAMER.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some((files, thread)) = namer {
-        drop(files);
-        let _ = thread.join();
-    }
+    let Some((files, thread)) = namer else { return Destinations::default() };
+    drop(files);
+    thread.join().unwrap_or_default()
 }
 
 fn live(file: &File) -> Result<Vec<Carried>, String> {
@@ -46,19 +60,9 @@ fn reader(mut file: &File) -> Result<Reader<BufReader<&File>>, String> {
 }
 
 fn closed(path: &Path) {
-    let mut namer = NAMER.lock().unwrap_or_else(PoisonError::into_inner);
-    let (files, _) = namer.get_or_insert_with(|| {
-        let (files, closed) = channel::<PathBuf>();
-        let thread = std::thread::spawn(move || {
-            heapwise_collector::yield_to_others();
-            let mut known = Known::default();
-            for path in closed {
-                known.name(&path);
-            }
-        });
-        (files, thread)
-    });
-    let _ = files.send(path.to_owned());
+    if let Some((files, _)) = &*NAMER.lock().unwrap_or_else(PoisonError::into_inner) {
+        let _ = files.send(path.to_owned());
+    }
 }
 
 /// The names that earlier files have, whose addresses are not looked up again: most files have the same ones.
@@ -70,8 +74,8 @@ struct Known {
 }
 
 impl Known {
-    /// Names a file. One that was removed meanwhile, since there are enough newer ones, needs no names.
-    fn name(&mut self, path: &Path) {
+    /// Names a file, and sends it on its way. One that was removed meanwhile, since there are enough newer ones, needs neither.
+    fn name(&mut self, path: &Path, destinations: &mut Destinations) {
         let Ok(file) = OpenOptions::new().read(true).write(true).open(path) else { return };
         let named = reader(&file).and_then(|reader| {
             let analysis = analyze(reader, &Options::default(), |_| {}).map_err(|error| error.to_string())?;
@@ -80,10 +84,18 @@ impl Known {
                 self.names.push(symbolize::look_up(new));
             }
             let keep = |names| symbolize::keep(&file, names).map_err(|error| format!("{error:#}"));
-            self.names.iter().try_for_each(keep)
+            self.names.iter().try_for_each(keep).map(|()| analysis)
         });
-        if let Err(error) = named {
-            heapwise_report::say!("heapwise: warning: {} has no names: {error}", path.display());
+        match named {
+            Ok(_) if destinations.is_empty() => {}
+            Ok(mut analysis) => {
+                analysis.add_symbols(self.names.iter().cloned());
+                blind_spots::complete(&mut analysis);
+                destinations.take(path, &analysis);
+            }
+            Err(error) => {
+                heapwise_report::say!("heapwise: warning: {} has no names: {error}", path.display())
+            }
         }
     }
 

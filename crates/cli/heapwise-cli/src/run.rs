@@ -1,6 +1,7 @@
 //! `heapwise run`: record a program, then say where its memory comes from.
 
 use crate::args::{Format, Look, RecorderChoice, RecordingArgs, RunArgs};
+use crate::delivery::Destinations;
 use crate::watch::live::{self, Watched};
 use crate::{
     Failure, blind_spots, doctor, exit, inherited, lines, nested, preload, report, result, rotation, sources,
@@ -31,6 +32,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     let image = preload::image_for(&args.command[0]);
     let recording = &args.recording;
     check(recording)?;
+    rotation::begin(Destinations::of(&recording.delivery)?);
     let environment_findings = doctor::before(&args.command[0]);
     doctor::warn(&environment_findings);
     let mut request = Request {
@@ -72,7 +74,6 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
         return Ok(exit::INTERRUPTED);
     };
     let code = u8::try_from(status.shell_code()).unwrap_or(exit::UNEXPECTED);
-    rotation::finish();
     conclude(&recorded, args.recording)?;
     match recorded.error {
         None => Ok(code),
@@ -128,12 +129,17 @@ pub(crate) fn request(args: &RecordingArgs, command: Vec<OsString>) -> Request {
     }
 }
 
-/// Names what was recorded, and prints the diagnosis.
+/// Names what was recorded, sends it where it is to go, and prints the diagnosis.
 pub(crate) fn conclude(recorded: &Recorded, args: RecordingArgs) -> Result<(), Failure> {
+    let mut destinations = rotation::finish();
     let analysis = name(recorded)?;
+    if recorded.error.is_none() {
+        destinations.take(&recorded.path, &analysis);
+    }
     if !args.no_report {
         print(recorded, &analysis, &args.look, args.report_file, args.force)?;
     }
+    destinations.end();
     say_where(recorded);
     Ok(())
 }

@@ -417,14 +417,14 @@ impl Analysis {
         self.stack_table.wanted(0, &self.images)
     }
 
-    /// Whether there are symbols, from the recording or from [`Analysis::set_symbols`].
+    /// Whether there are symbols, from the recording or from [`Analysis::add_symbols`].
     pub fn has_symbols(&self) -> bool {
         !self.symbols.is_empty()
     }
 
-    /// Adds symbols, which override earlier ones, and puts the call sites together anew.
-    pub fn set_symbols(&mut self, symbols: Symbols) {
-        self.symbols.push(symbols);
+    /// Adds symbols, of which later ones override earlier ones, and puts the call sites together anew.
+    pub fn add_symbols(&mut self, symbols: impl IntoIterator<Item = Symbols>) {
+        self.symbols.extend(symbols);
         self.name_sites();
     }
 }

@@ -4,12 +4,13 @@
 //! that has its own symbols, can. So here a stack is a chain of *places*: an instruction in an object file, with all
 //! the source-level frames that the compiler put there.
 
-use crate::analysis::{Analysis, Site};
+use crate::analysis::{Analysis, Process, Site};
 use crate::stacks::frame::Frame;
 use crate::stacks::modules::Image;
 use crate::stacks::stack_table::{Location, LocationId};
 use crate::stacks::trie::{CUT, NodeId};
-use rustc_hash::FxHashMap;
+use heapwise_trace::file::records::ProcessIndex;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Index of a [`Place`], below [`Analysis::n_places`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -37,7 +38,7 @@ pub struct ExactSite {
 
 /// The numbers of a site that are meaningful in any unit of account: all but shares and quantiles.
 ///
-/// Each means what the field of the same name in [`Site`] does.
+/// Each means what the field of the same name in [`Site`] does, but for those of the recording's end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Numbers {
     pub allocations: u64,
@@ -50,6 +51,9 @@ pub struct Numbers {
     pub most_live_blocks: u64,
     pub live_at_exit_bytes: u64,
     pub live_at_exit_blocks: u64,
+    /// Of that, what was there at the end of the recording: see [`Analysis::last_processes`].
+    pub live_at_end_bytes: u64,
+    pub live_at_end_blocks: u64,
     /// Sum of the lifetimes of all blocks, up to the end for those that were never freed.
     pub lifetimes_us: u64,
 }
@@ -67,6 +71,8 @@ impl From<&Site> for Numbers {
             most_live_blocks: site.most_live_blocks,
             live_at_exit_bytes: site.live_at_exit_bytes.0,
             live_at_exit_blocks: site.live_at_exit_blocks,
+            live_at_end_bytes: 0,
+            live_at_end_blocks: 0,
             lifetimes_us: site.lifetimes.total_us(),
         }
     }
@@ -86,6 +92,8 @@ impl std::ops::AddAssign for Numbers {
             (&mut self.most_live_blocks, other.most_live_blocks),
             (&mut self.live_at_exit_bytes, other.live_at_exit_bytes),
             (&mut self.live_at_exit_blocks, other.live_at_exit_blocks),
+            (&mut self.live_at_end_bytes, other.live_at_end_bytes),
+            (&mut self.live_at_end_blocks, other.live_at_end_blocks),
             (&mut self.lifetimes_us, other.lifetimes_us),
         ];
         for (sum, more) in sums {
@@ -99,8 +107,13 @@ impl Analysis {
     pub fn exact_sites(&self) -> Vec<ExactSite> {
         let mut by_node: FxHashMap<NodeId, usize> = FxHashMap::default();
         let mut sites: Vec<ExactSite> = Vec::new();
+        let last = self.last_processes();
         for (node, raw) in &self.raw_sites {
-            let numbers = Numbers::from(raw);
+            let mut numbers = Numbers::from(raw);
+            if raw.process.is_some_and(|process| last.contains(&process)) {
+                numbers.live_at_end_bytes = numbers.live_at_exit_bytes;
+                numbers.live_at_end_blocks = numbers.live_at_exit_blocks;
+            }
             match by_node.get(node) {
                 Some(&at) => sites[at].numbers += numbers,
                 None => {
@@ -117,6 +130,19 @@ impl Analysis {
             (std::cmp::Reverse((s.numbers.allocated_bytes, s.numbers.allocations)), s.stack)
         });
         sites
+    }
+
+    /// The processes that were there at the end of the recording: those that ran on, or else the one that had ended last.
+    pub fn last_processes(&self) -> FxHashSet<ProcessIndex> {
+        let running = self.processes.iter().filter(|process| process.still_running);
+        let running: FxHashSet<_> = running.map(|process| process.index).collect();
+        if !running.is_empty() {
+            return running;
+        }
+        // One whose end was not seen is as good as one that ended with the recording.
+        let end = |process: &&Process| process.end.unwrap_or(self.duration);
+        let last = self.processes.iter().rev().max_by_key(end);
+        last.map(|process| process.index).into_iter().collect()
     }
 
     /// The places of a site's stack from the innermost outwards.

@@ -10,6 +10,7 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   heapwise export run.hw --to pprof -o run.pb.gz && go tool pprof -http=: run.pb.gz
   heapwise export run.hw --to pprof --at exit -o leaks.pb.gz    in use: what was live at the exit
+  heapwise export run.hw --to otlp -o run.otlp           OpenTelemetry's profiles, as a collector takes them
   heapwise export run.hw --to folded --measure allocations | inferno-flamegraph > run.svg
   heapwise export run.hw --to dhat -o run.dhat.json      load it in valgrind's dh_view.html
   heapwise export run.hw --to firefox -o run.json        load it at https://profiler.firefox.com

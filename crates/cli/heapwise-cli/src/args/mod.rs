@@ -3,6 +3,7 @@
 mod annotate;
 #[cfg(target_os = "linux")]
 mod attach;
+mod delivery;
 mod destination;
 mod diff;
 mod doctor;
@@ -34,6 +35,7 @@ pub(crate) use annotate::AnnotateArgs;
 pub(crate) use attach::AttachArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use compare::{CompareArgs, DriveArgs};
+pub(crate) use delivery::DeliveryArgs;
 pub(crate) use destination::{Destination, Form, Format};
 pub(crate) use diff::{DiffArgs, DiffFormat};
 pub(crate) use doctor::{DoctorArgs, DoctorFormat};

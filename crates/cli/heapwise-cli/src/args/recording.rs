@@ -1,13 +1,16 @@
 //! What can be said of a recording, however it is made.
 
+use super::DeliveryArgs;
 use super::report::Look;
 use bytesize::ByteSize;
-use clap::Args;
+use clap::builder::ArgPredicate;
+use clap::{ArgGroup, Args};
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// Arguments of `run` and `attach`.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("several").multiple(true))]
 pub(crate) struct RecordingArgs {
     /// Write the recording to OUT [default: heapwise.<program>.<pid>.hw in the current folder].
     #[arg(short, long, value_name = "OUT")]
@@ -45,15 +48,20 @@ pub(crate) struct RecordingArgs {
         value_name = "TIME",
         value_parser = rotation,
         requires = "sample",
-        conflicts_with = "max_size"
+        conflicts_with = "max_size",
+        group = "several",
+        default_value_if("push", ArgPredicate::IsPresent, "15s")
     )]
     pub(crate) rotate: Option<Duration>,
     /// How many files --rotate keeps, with those of earlier recordings of that name.
-    #[arg(long, value_name = "N", default_value_t = 144, value_parser = clap::value_parser!(u32).range(1..), requires = "rotate")]
+    #[arg(long, value_name = "N", default_value_t = 144, value_parser = clap::value_parser!(u32).range(1..), requires = "several")]
     pub(crate) keep: u32,
     /// Account for all resident memory this often, such as 10s; SIGUSR2 to heapwise does it once.
     #[arg(long, value_name = "TIME", value_parser = super::time)]
     pub(crate) snapshot_every: Option<Duration>,
+    /// Where it goes besides.
+    #[command(flatten)]
+    pub(crate) delivery: DeliveryArgs,
     /// No diagnosis; the recording is complete all the same, with names.
     #[arg(long)]
     pub(crate) no_report: bool,

@@ -31,7 +31,7 @@ pub(crate) struct RunArgs {
     pub(crate) recording: RecordingArgs,
     /// Show it live in the terminal; what the program writes there goes to a file beside the recording.
     #[cfg(target_os = "linux")]
-    #[arg(long, conflicts_with = "rotate")]
+    #[arg(long, conflicts_with = "several")]
     pub(crate) watch: bool,
     /// Go on until every recorded process has ended, not only the first one, or a signal ends the waiting.
     #[arg(long)]

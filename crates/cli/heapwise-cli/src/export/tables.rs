@@ -17,51 +17,88 @@ use std::path::{Path, PathBuf};
 /// Writes one file for each table, below a folder that may hold those of other recordings.
 pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     let Some(folder) = args.destination.output.as_deref() else { return Err(anyhow!("no folder").into()) };
+    // Before minutes of reading.
+    check(folder)?;
+    let analysis = load(args)?;
+    let labels = Labels::new(&analysis, args.service.as_deref(), args.release.as_deref());
+    let predictions = if args.replay { Some(predictions(args, &analysis)?) } else { None };
+    let addition = Addition {
+        folder,
+        recording: &args.recording,
+        analysis: &analysis,
+        labels: &labels,
+        predictions,
+        existing: Existing::of(args.destination.force),
+        progress: Progress::new(),
+    };
+    let added = addition.write()?;
+    note!("heapwise: added to {} ({}); service {}", folder.display(), bytes(added), labels.service);
+    Ok(())
+}
+
+/// Finds out whether tables can be written to a folder.
+pub(crate) fn check(folder: &Path) -> anyhow::Result<()> {
     if folder.exists() && !folder.is_dir() {
         return Err(anyhow!(
-            "{} is no folder, and tables are several files: name a folder with -o",
+            "{} is no folder, and tables are several files: name a folder",
             folder.display()
-        )
-        .into());
+        ));
     }
     if folder.is_dir() {
-        // Before minutes of reading: whether a file can be made in it.
         let probe = folder.join(".writable");
         file::check(&probe, Existing::Replace).with_context(|| result::cannot_write(folder))?;
     }
-    let analysis = load(args)?;
-    let diagnosis = heapwise_diagnosis::diagnose(&analysis);
-    let mut recording = Recording::new(&analysis);
-    follow(&mut recording, args)?;
-    if args.replay {
-        recording.predict(predictions(args, &analysis)?);
-    }
-    let labels = Labels::new(&analysis, args.service.as_deref(), args.release.as_deref());
-    let tables = recording.tables(&diagnosis, &labels).context("cannot make the tables")?;
-    let [whole, others @ ..] = tables.as_slice() else { return Err(anyhow!("there are no tables").into()) };
-    if let Some(other) = elsewhere(folder, whole) {
-        let why = "it has this recording already, under another service; remove it from all tables first";
-        return Err(anyhow!("{}: {why}", other.display()).into());
-    }
-    if is_compacted(folder, whole)? {
-        let why = "it has this recording already, in a file with others that `heapwise fleet compact` wrote";
-        return Err(anyhow!("{}: {why}", folder.display()).into());
-    }
-    let existing = Existing::of(args.destination.force);
-    let path = folder.join(&whole.name);
-    make_folders(&path)
-        .and_then(|()| file::check(&path, existing))
-        .with_context(|| result::cannot_write(&path))?;
-    // Whoever finds a recording in its own table finds all other rows of it, so that one comes last. Without it, what is in the others is left
-    // from an export that was broken off.
-    for (table, existing) in others.iter().map(|table| (table, Existing::Replace)).chain([(whole, existing)])
-    {
-        let path = folder.join(&table.name);
-        write(&path, table, existing).with_context(|| result::cannot_write(&path))?;
-    }
-    let all: usize = tables.iter().map(|table| table.bytes.len()).sum();
-    note!("heapwise: added to {} ({}); service {}", folder.display(), bytes(all as u64), labels.service);
     Ok(())
+}
+
+/// A recording that is to be added to a folder of tables.
+pub(crate) struct Addition<'a> {
+    pub(crate) folder: &'a Path,
+    /// Its file, for it is read a second time.
+    pub(crate) recording: &'a Path,
+    pub(crate) analysis: &'a Analysis,
+    pub(crate) labels: &'a Labels,
+    /// What other allocators would need, if that was found out.
+    pub(crate) predictions: Option<Vec<Prediction>>,
+    /// What becomes of rows of it that are there.
+    pub(crate) existing: Existing,
+    pub(crate) progress: Progress,
+}
+
+impl Addition<'_> {
+    /// Writes its rows. Returns how many bytes the files have.
+    pub(crate) fn write(self) -> anyhow::Result<u64> {
+        let Self { folder, existing, .. } = self;
+        let diagnosis = heapwise_diagnosis::diagnose(self.analysis);
+        let mut recording = Recording::new(self.analysis);
+        follow(&mut recording, self.recording, &self.progress)?;
+        if let Some(predictions) = self.predictions {
+            recording.predict(predictions);
+        }
+        let tables = recording.tables(&diagnosis, self.labels).context("cannot make the tables")?;
+        let [whole, others @ ..] = tables.as_slice() else { return Err(anyhow!("there are no tables")) };
+        if let Some(other) = elsewhere(folder, whole) {
+            let why = "it has this recording already, under another service; remove it from all tables first";
+            return Err(anyhow!("{}: {why}", other.display()));
+        }
+        if is_compacted(folder, whole)? {
+            let why =
+                "it has this recording already, in a file with others that `heapwise fleet compact` wrote";
+            return Err(anyhow!("{}: {why}", folder.display()));
+        }
+        let path = folder.join(&whole.name);
+        make_folders(&path)
+            .and_then(|()| file::check(&path, existing))
+            .with_context(|| result::cannot_write(&path))?;
+        // Whoever finds a recording in its own table finds all other rows of it, so that one comes last. Without it, what is in the
+        // others is left from an export that was broken off.
+        let others = others.iter().map(|table| (table, Existing::Replace));
+        for (table, existing) in others.chain([(whole, existing)]) {
+            let path = folder.join(&table.name);
+            write(&path, table, existing).with_context(|| result::cannot_write(&path))?;
+        }
+        Ok(tables.iter().map(|table| table.bytes.len() as u64).sum())
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -105,18 +142,18 @@ fn is_compacted(folder: &Path, table: &TableFile) -> anyhow::Result<bool> {
 }
 
 /// Reads the recording a second time, if it is a file.
-fn follow(recording: &mut Recording<'_>, args: &ExportArgs) -> Result<(), Failure> {
+fn follow(recording: &mut Recording<'_>, path: &Path, progress: &Progress) -> anyhow::Result<()> {
     // Opening a pipe would wait for someone to write to it.
-    if !std::fs::metadata(&args.recording).is_ok_and(|metadata| metadata.is_file()) {
-        say!("heapwise: warning: {} cannot be read twice: site_samples is empty", args.recording.display());
+    if !std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        say!("heapwise: warning: {} cannot be read twice: site_samples is empty", path.display());
         return Ok(());
     }
-    let name = || format!("cannot read {}", args.recording.display());
-    let file = report::open(&args.recording)?;
+    let name = || format!("cannot read {}", path.display());
+    let file = std::fs::File::open(path).with_context(name)?;
     let reader = Reader::new(BufReader::with_capacity(1 << 20, &file)).with_context(name)?;
-    let (progress, total) = (Progress::new(), file.metadata().map_or(0, |metadata| metadata.len()));
+    let total = file.metadata().map_or(0, |metadata| metadata.len());
     let at = |bytes| progress.at("following sites", bytes, total);
-    Ok(recording.follow(reader, report::memory(), at).with_context(name)?)
+    recording.follow(reader, report::memory(), at).with_context(name)
 }
 
 fn write(path: &Path, table: &TableFile, existing: Existing) -> std::io::Result<()> {

@@ -183,7 +183,7 @@ fn symbols_may_come_later_and_join_sites_of_one_line() {
     };
     let strings = vec!["app::make".to_owned(), "/src/app.rs".to_owned()];
     let (old, new) = (image("/old.so", 0x420), image("/new.so", 0x41f));
-    analysis.set_symbols(Symbols { strings, frames: vec![frame], images: vec![old, new] });
+    analysis.add_symbols([Symbols { strings, frames: vec![frame], images: vec![old, new] }]);
     assert!(analysis.has_symbols());
     let named: Vec<_> =
         analysis.sites().iter().filter(|s| analysis.stack(s)[0].function == Some("app::make")).collect();

@@ -8,12 +8,14 @@ use crate::export::text;
 use heapwise_analysis::{Analysis, Numbers};
 use heapwise_trace::pprof::signed;
 use rustc_hash::FxHashMap;
+use sha2::{Digest, Sha256};
 
 /// The numbers of a stack, in the order of [`SAMPLE_TYPES`](heapwise_trace::pprof::SAMPLE_TYPES).
 pub(crate) fn values(numbers: &Numbers, moment: Moment) -> [i64; 4] {
     let (blocks, bytes) = match moment {
         Moment::Peak => (numbers.peak_blocks, numbers.peak_bytes),
         Moment::Exit => (numbers.live_at_exit_blocks, numbers.live_at_exit_bytes),
+        Moment::End => (numbers.live_at_end_blocks, numbers.live_at_end_bytes),
     };
     [numbers.allocations, numbers.allocated_bytes, blocks, bytes].map(signed)
 }
@@ -33,6 +35,10 @@ pub(crate) fn comments(analysis: &Analysis, moment: Moment) -> Vec<String> {
             format!("inuse is what was live {at:.3} s after the start, when the live bytes were highest")
         }
         Moment::Exit => "inuse is what was live when each process ended".to_owned(),
+        Moment::End => {
+            "inuse is what was live when the recording ended, of the processes that ran then or ended last"
+                .to_owned()
+        }
     };
     let command: Vec<_> = analysis.meta.command.iter().map(|part| text::harmless(part)).collect();
     let mut comments = vec![
@@ -45,6 +51,22 @@ pub(crate) fn comments(analysis: &Analysis, moment: Moment) -> Vec<String> {
     ];
     comments.extend(analysis.warnings.iter().map(|w| format!("warning: {}", text::harmless(&w.to_string()))));
     comments
+}
+
+/// The id of one of its profiles: the same whenever the same recording is written, so that what arrives twice is recognised.
+pub(crate) fn id(analysis: &Analysis, of: &str) -> [u8; 16] {
+    let meta = &analysis.meta;
+    let pid = analysis.processes.first().map_or(0, |process| process.pid);
+    let numbers = [meta.started_unix_ns, u64::from(pid), analysis.duration.0, analysis.n_events];
+    let mut hasher = Sha256::new();
+    hasher.update(numbers.map(u64::to_le_bytes).concat());
+    [&meta.host, of].into_iter().chain(meta.command.iter().map(String::as_str)).for_each(|part| {
+        hasher.update(part);
+        hasher.update([0]);
+    });
+    let mut id = [0; 16];
+    id.copy_from_slice(&hasher.finalize()[..16]);
+    id
 }
 
 /// Object files that occur, with the addresses that each has to cover.

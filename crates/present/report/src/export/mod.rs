@@ -22,6 +22,11 @@ pub use formats::FORMATS;
 pub use heapwise_analysis::Measure;
 pub use moment::Moment;
 
+/// The id of a recording's profile: the same whenever it is written, so that what arrives twice is recognised.
+pub fn id(analysis: &heapwise_analysis::Analysis) -> [u8; 16] {
+    heap_profile::id(analysis, "")
+}
+
 /// The format of that name.
 pub fn format(name: &str) -> Option<&'static dyn Format> {
     FORMATS.iter().find(|format| format.name() == name).copied()

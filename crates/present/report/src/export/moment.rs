@@ -8,16 +8,19 @@ pub enum Moment {
     Peak,
     /// When each process ended.
     Exit,
+    /// When the recording ended: what the processes had that ran then, or else the last one to end.
+    End,
 }
 
 impl Moment {
-    pub const ALL: &[Self] = &[Self::Peak, Self::Exit];
+    pub const ALL: &[Self] = &[Self::Peak, Self::Exit, Self::End];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Peak => "peak",
             Self::Exit => "exit",
+            Self::End => "end",
         }
     }
 
@@ -26,6 +29,7 @@ impl Moment {
         match self {
             Self::Peak => "when the live bytes of all processes together were highest",
             Self::Exit => "when each process ended",
+            Self::End => "when the recording ended, of the processes that ran then or ended last",
         }
     }
 

@@ -20,7 +20,6 @@ use opentelemetry_proto::tonic::profiles::v1development::{
 };
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use prost::Message;
-use sha2::{Digest, Sha256};
 use std::io::{self, Write};
 
 /// The format.
@@ -77,7 +76,7 @@ impl Format for Otlp {
             duration_nano: analysis.duration.0,
             period_type: Some(period_type),
             period: heap_profile::period(analysis),
-            profile_id: id(analysis, sample_type.0),
+            profile_id: heap_profile::id(analysis, sample_type.0).to_vec(),
             attribute_indices: attribute_indices.clone(),
             ..Profile::default()
         });
@@ -124,18 +123,4 @@ fn resource(analysis: &Analysis, options: &Options) -> Resource {
         ..KeyValue::default()
     });
     Resource { attributes: attributes.collect(), ..Resource::default() }
-}
-
-/// The same whenever the same recording is written, so that what arrives twice is recognised.
-fn id(analysis: &Analysis, sample_type: &str) -> Vec<u8> {
-    let meta = &analysis.meta;
-    let pid = analysis.processes.first().map_or(0, |process| process.pid);
-    let numbers = [meta.started_unix_ns, u64::from(pid), analysis.duration.0, analysis.n_events];
-    let mut hasher = Sha256::new();
-    hasher.update(numbers.map(u64::to_le_bytes).concat());
-    [&meta.host, sample_type].into_iter().chain(meta.command.iter().map(String::as_str)).for_each(|part| {
-        hasher.update(part);
-        hasher.update([0]);
-    });
-    hasher.finalize()[..16].to_vec()
 }

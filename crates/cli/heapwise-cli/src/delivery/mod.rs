@@ -1,0 +1,66 @@
+//! Where recordings go besides their files: `--push` to a server that shows profiles, `--fleet` into the tables of many recordings.
+//!
+//! Each recording goes to every destination when it is complete and has its names; of a recording in several files, each of them does.
+
+mod fleet;
+mod push;
+
+use crate::args::DeliveryArgs;
+use crate::{Failure, exit};
+use heapwise_analysis::Analysis;
+use std::path::Path;
+
+/// A place that recordings go to.
+trait Destination: Send {
+    /// Takes a recording. It does not wait for other machines.
+    fn take(&mut self, recording: &Path, analysis: &Analysis) -> anyhow::Result<()>;
+
+    /// No more recordings come. What was not delivered after some seconds is given up, and that is said.
+    fn end(self: Box<Self>);
+}
+
+/// All places that the recordings of this command go to.
+#[derive(Default)]
+pub(crate) struct Destinations {
+    all: Vec<Box<dyn Destination>>,
+    /// What went wrong last, so that the same is not said of every file.
+    said: String,
+}
+
+impl Destinations {
+    /// Those that were asked for. Finds out before the recording what would fail after it.
+    pub(crate) fn of(args: &DeliveryArgs) -> Result<Self, Failure> {
+        let mut all: Vec<Box<dyn Destination>> = Vec::new();
+        if let Some(folder) = &args.fleet {
+            all.push(Box::new(fleet::Fleet::new(folder, args)?));
+        }
+        if let Some(url) = &args.push {
+            let push = push::Push::new(url, args).map_err(|error| Failure::new(exit::USAGE, error))?;
+            all.push(Box::new(push));
+        }
+        Ok(Self { all, said: String::new() })
+    }
+
+    /// Whether recordings go nowhere.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// A recording is complete and has its names.
+    pub(crate) fn take(&mut self, recording: &Path, analysis: &Analysis) {
+        for destination in &mut self.all {
+            if let Err(error) = destination.take(recording, analysis) {
+                let text = format!("{error:#}");
+                if text != self.said {
+                    heapwise_report::say!("heapwise: warning: {}: {text}", recording.display());
+                    self.said = text;
+                }
+            }
+        }
+    }
+
+    /// No more recordings come.
+    pub(crate) fn end(self) {
+        self.all.into_iter().for_each(Destination::end);
+    }
+}
