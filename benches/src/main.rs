@@ -49,7 +49,7 @@ Usage: bench record [--pairs N] [--only WORKLOAD] [--quick] [--target-dir DIR]
        bench replay [--pairs N] [--only WORKLOAD] [--quick] [--real-only] [--after-load] [--target-dir DIR]
        bench tune [--pairs N] [--only SERVICE] [--quick] [--target-dir DIR]
        bench peers [--pairs N] [--only PROGRAM] [--quick] [--target-dir DIR]
-       bench sampled [--pairs N] [--quick] [--target-dir DIR]
+       bench sampled [--only NAME] [--pairs N] [--quick] [--target-dir DIR]
        bench library [--pairs N] [--only CANDIDATE] [--quick] [--target-dir DIR]
 
   --pairs N         rounds of all tools (default 5, and 7 of all allocators after a warm-up round, 3 of all peers, and 10
@@ -155,7 +155,7 @@ fn main() -> Result<()> {
         return Ok(());
     }
     if request.task == Task::Sampled {
-        let text = sampled::measure(&plan, &folder)?;
+        let text = sampled::measure(&plan, &folder, &request.only)?;
         print!("{}\n{text}", machine::describe(&before, &Machine::look(), &[]));
         return Ok(());
     }

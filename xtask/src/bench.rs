@@ -15,7 +15,8 @@ pub fn run(arguments: &[OsString]) -> Result<()> {
     let target = cargo::target()?;
     let is_replay = arguments.first().is_some_and(|task| task == "replay");
     let is_tune = arguments.first().is_some_and(|task| task == "tune");
-    if is_replay || is_tune {
+    let is_sampled = arguments.first().is_some_and(|task| task == "sampled");
+    if is_replay || is_tune || is_sampled {
         cargo::run(&["build", "--release", "-p", "async-server", "-p", "fragmentation"])?;
     }
     if is_replay {
@@ -36,10 +37,11 @@ pub fn run(arguments: &[OsString]) -> Result<()> {
         cargo::run(&["build", "--release", "-p", "poetry-contest", "--example", "dhat_contest"])?;
     }
     // Without heaptrack there is still something to measure.
-    let needed = match is_replay {
-        true => install::FOR_REPLAYS,
-        false if is_peers => install::FOR_PEERS,
-        false => install::FOR_BENCHMARKS,
+    let needed = match arguments.first().and_then(|task| task.to_str()) {
+        _ if is_replay => install::FOR_REPLAYS,
+        Some("peers") => install::FOR_PEERS,
+        Some("sampled") => install::FOR_SAMPLES,
+        _ => install::FOR_BENCHMARKS,
     };
     if let Err(problem) = install::programs(needed, true) {
         eprintln!("xtask: {problem:#}");

@@ -58,6 +58,13 @@ pub(crate) fn run_with(
     Ok((measured, comparable(prepared.output, std::fs::read(path("output"))?)))
 }
 
+/// Runs the program within a command. Returns what the commands of its load have printed.
+pub(crate) fn run_within(bench: &Bench<'_>, prepared: &Prepared, before: &[OsString]) -> Result<Vec<String>> {
+    let _ = std::fs::remove_dir_all(bench.scratch);
+    std::fs::create_dir_all(bench.scratch)?;
+    execute(bench, prepared, before, &[], |_| Ok(End::AsUsual))
+}
+
 /// Runs a service under an allocator with settings, and returns what is resident, in bytes, so long after its load.
 pub(crate) fn resident_after_load(
     bench: &Bench<'_>,
@@ -121,18 +128,19 @@ pub(crate) fn record(
             supervise::end(only_child(recorder)?);
         }
         Ok(end)
-    })
+    })?;
+    Ok(())
 }
 
 /// Runs a command around the program, with everything that belongs to it. When a service has had its load, `loaded` is called
-/// with the id of the command's process, and returns whether it has ended the service itself.
+/// with the id of the command's process, and returns whether it has ended the service itself. What its load has printed is returned.
 fn execute(
     bench: &Bench<'_>,
     prepared: &Prepared,
     before: &[OsString],
     environment: &[(&str, &OsStr)],
     loaded: impl FnOnce(i32) -> Result<End>,
-) -> Result<()> {
+) -> Result<Vec<String>> {
     let port = free_port()?;
     let messages = bench.scratch.join("messages");
     let line: Vec<_> = before.iter().cloned().chain(with_port(&prepared.command, port)).collect();
@@ -147,19 +155,19 @@ fn execute(
         .stderr(std::fs::File::create(&messages)?);
     let mut child =
         Child::start(&mut command).with_context(|| format!("cannot run {}", line[0].display()))?;
-    let ended = drive(&mut child, prepared, port, loaded).and_then(|end| {
+    let ended = drive(&mut child, prepared, port, loaded).and_then(|(end, printed)| {
         let late = || format!("not ended after {} s", PATIENCE.as_secs());
-        Ok((end, child.wait_within(PATIENCE).with_context(late)?.status))
+        Ok((end, printed, child.wait_within(PATIENCE).with_context(late)?.status))
     });
     let said = || std::fs::read_to_string(&messages).unwrap_or_default();
-    let (end, status) = ended.with_context(said)?;
+    let (end, printed, status) = ended.with_context(said)?;
     ensure!(
         status.success() || end == End::AfterTheLoad,
         "{} ended with {status}\n{}",
         prepared.command[0].display(),
         said()
     );
-    Ok(())
+    Ok(printed)
 }
 
 /// Waits for a service and gives it its load.
@@ -168,8 +176,8 @@ fn drive(
     prepared: &Prepared,
     port: u16,
     loaded: impl FnOnce(i32) -> Result<End>,
-) -> Result<End> {
-    let Some((end, load)) = prepared.load.split_last() else { return Ok(End::AsUsual) };
+) -> Result<(End, Vec<String>)> {
+    let Some((end, load)) = prepared.load.split_last() else { return Ok((End::AsUsual, Vec::new())) };
     let start = Instant::now();
     while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
         if let Some(ended) = child.poll() {
@@ -178,17 +186,17 @@ fn drive(
         ensure!(start.elapsed() < READY, "the service does not listen on port {port}");
         sleep(PAUSE);
     }
-    load.iter().try_for_each(|command| client(command, port))?;
+    let printed = load.iter().map(|command| client(command, port)).collect::<Result<_>>()?;
     ensure!(child.poll().is_none(), "the service has ended");
     let ending = loaded(child.id())?;
     if ending == End::AsUsual {
         client(end, port)?;
     }
-    Ok(ending)
+    Ok((ending, printed))
 }
 
-/// Runs a command against the service.
-fn client(command: &[OsString], port: u16) -> Result<()> {
+/// Runs a command against the service, and returns what it prints.
+fn client(command: &[OsString], port: u16) -> Result<String> {
     let command = with_port(command, port);
     let output = Command::new(&command[0])
         .args(&command[1..])
@@ -197,7 +205,7 @@ fn client(command: &[OsString], port: u16) -> Result<()> {
         .with_context(|| format!("cannot run {}", command[0].display()))?;
     let messages = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{} ended with {}\n{messages}", command[0].display(), output.status);
-    Ok(())
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 pub(crate) fn with_port(command: &[OsString], port: u16) -> Vec<OsString> {

@@ -27,11 +27,16 @@ pub(crate) struct Place<'a> {
 
 impl Place<'_> {
     /// A tenth of the usual size, if it has to be quick.
-    fn size(&self, usual: usize) -> usize {
+    pub(crate) fn size(&self, usual: usize) -> usize {
         if self.quick { usual / 10 } else { usual }
     }
 
-    fn input(&self, name: &str, size: usize, make: fn(&Path, usize) -> Result<()>) -> Result<PathBuf> {
+    pub(crate) fn input(
+        &self,
+        name: &str,
+        size: usize,
+        make: impl FnOnce(&Path, usize) -> Result<()>,
+    ) -> Result<PathBuf> {
         inputs::once(self.inputs, &format!("{name}-{size}"), |path| make(path, size))
     }
 
@@ -118,7 +123,8 @@ fn program(command: Vec<OsString>) -> Prepared {
     Prepared { command, environment: Vec::new(), load: Vec::new(), output: Output::Same }
 }
 
-fn words(program: impl Into<OsString>, arguments: &[&str]) -> Vec<OsString> {
+/// A command line.
+pub(crate) fn words(program: impl Into<OsString>, arguments: &[&str]) -> Vec<OsString> {
     std::iter::once(program.into()).chain(arguments.iter().map(OsString::from)).collect()
 }
 

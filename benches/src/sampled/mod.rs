@@ -1,6 +1,8 @@
 //! What a sample of the blocks costs: what `--sample` adds to a pair of an allocation and its free, in each way in which heapwise gets into
-//! a program, beside recording all calls, and beside jemalloc's own profiler at the same interval.
+//! a program, beside recording all calls, and beside jemalloc's own profiler at the same interval; and what it costs whole programs.
 
+mod programs;
+mod servers;
 mod table;
 
 use crate::series::Plan;
@@ -49,7 +51,13 @@ impl Costs {
     }
 }
 
-pub(crate) fn measure(plan: &Plan, folder: &Path) -> Result<String> {
+/// Measures pairs and whole programs, or only the programs with these names.
+pub(crate) fn measure(plan: &Plan, folder: &Path, only: &[String]) -> Result<String> {
+    let pairs = if only.is_empty() { pairs(plan, folder)? + "\n" } else { String::new() };
+    Ok(pairs + &table::programs(&programs::measure(plan, folder, only)?))
+}
+
+fn pairs(plan: &Plan, folder: &Path) -> Result<String> {
     let recorder = Recorder::of(plan, folder);
     let mut rows: Vec<(Way, Prepared)> = Vec::new();
     for way in ways::WAYS {

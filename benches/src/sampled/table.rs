@@ -1,6 +1,7 @@
 //! The numbers as Markdown.
 
 use super::Costs;
+use super::programs::{Program, Run, Served, seconds};
 use crate::ways::{Cost, Way};
 use heapwise_trial::statistics::Spread;
 use std::fmt::Write as _;
@@ -32,6 +33,71 @@ pub(super) fn table(rows: &[(Way, Costs)]) -> String {
     text
 }
 
+const PROGRAMS: &str = "\
+| program | alone: processor time, s | a sample adds, % | heapwise beside it, % | alone: peak RSS, MiB | a sample adds, % |
+|---|---:|---:|---:|---:|---:|
+";
+const SERVED: &str = "\
+| service | requests | alone, a second | with a sample, % | alone: 99th percentile, ms | with a sample, ms |
+|---|---|---:|---:|---:|---:|
+";
+
+/// What a sample adds to whole programs, and how services serve with it.
+pub(super) fn programs(programs: &[Program]) -> String {
+    let mut text = PROGRAMS.to_owned();
+    for program in programs {
+        let rss = |run: &Run| run.program.peak_rss_kib as f64 / 1024.0;
+        let cpu = |run: &Run| seconds(&run.program);
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {} |",
+            program.name,
+            of(&program.alone, cpu, 2),
+            changed(program, cpu),
+            of(&program.sampled, |run| run.beside / seconds(&run.program) * 100.0, 1),
+            of(&program.alone, rss, 1),
+            changed(program, rss)
+        );
+    }
+    let services: Vec<_> = programs.iter().filter(|program| has_clients(program)).collect();
+    if services.is_empty() {
+        return text;
+    }
+    text.push('\n');
+    text.push_str(SERVED);
+    for program in services {
+        for (at, served) in program.alone[0].served.iter().enumerate() {
+            let number = |of: fn(&Served) -> f64| move |run: &Run| run.served.get(at).map_or(f64::NAN, of);
+            let (rate, p99) = (number(|served| served.rate), number(|served| served.p99));
+            let _ = writeln!(
+                text,
+                "| {} | {} | {} | {} | {} | {} |",
+                program.name,
+                served.what,
+                of(&program.alone, rate, 0),
+                changed(program, rate),
+                of(&program.alone, p99, 2),
+                of(&program.sampled, p99, 2)
+            );
+        }
+    }
+    text
+}
+
+fn has_clients(program: &Program) -> bool {
+    program.alone.first().is_some_and(|run| !run.served.is_empty())
+}
+
+fn of(runs: &[Run], number: impl Fn(&Run) -> f64, digits: usize) -> String {
+    Spread::of(runs.iter().map(number)).map_or_else(|| "–".to_owned(), |spread| format!("{spread:.digits$}"))
+}
+
+/// By how many per cent a sample changes a number, round by round.
+fn changed(program: &Program, number: impl Fn(&Run) -> f64) -> String {
+    let pairs = program.sampled.iter().zip(&program.alone);
+    cell(Spread::of(pairs.map(|(with, alone)| (number(with) / number(alone) - 1.0) * 100.0)))
+}
+
 fn cell(spread: Option<Spread>) -> String {
     spread.map_or_else(|| "–".to_owned(), |spread| format!("{spread:.1}"))
 }
@@ -39,7 +105,26 @@ fn cell(spread: Option<Spread>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::launcher::Measured;
     use crate::ways::WAYS;
+
+    #[test]
+    fn programs_are_compared_round_by_round() {
+        let run = |tree_cpu_us, beside, rate| Run {
+            program: Measured { start_ns: 0, end_ns: 9, cpu_us: 1, peak_rss_kib: 2048, tree_cpu_us, code: 0 },
+            beside,
+            served: vec![Served { what: "SET".to_owned(), rate, p99: 1.5 }],
+        };
+        let alone = vec![run(1_000_000, 0.0, 100.0), run(2_000_000, 0.0, 200.0)];
+        let sampled = vec![run(1_010_000, 0.1, 99.0), run(2_060_000, 0.2, 196.0)];
+        let text = programs(&[Program { name: "redis", alone, sampled }]);
+        for row in [
+            "| redis | 1.50 (1.00..2.00) | 2.0 (1.0..3.0) | 9.8 (9.7..9.9) | 2.0 (2.0..2.0) | 0.0 (0.0..0.0) |",
+            "| redis | SET | 150 (100..200) | -1.5 (-2.0..-1.0) | 1.50 (1.50..1.50) | 1.50 (1.50..1.50) |",
+        ] {
+            assert!(text.contains(row), "{row} in {text}");
+        }
+    }
 
     #[test]
     fn what_is_added_is_the_difference_of_each_round() {

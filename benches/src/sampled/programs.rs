@@ -1,0 +1,134 @@
+//! What a sample costs whole programs: processor time, memory, and of services how much they serve and how fast.
+
+use super::servers;
+use crate::launcher::{self, Measured};
+use crate::replay::real::{self, Bench};
+use crate::replay::workloads::{self, Place, Prepared};
+use crate::series::Plan;
+use anyhow::{Context, Result, bail};
+use heapwise_trial::rounds::Rounds;
+use std::ffi::OsString;
+use std::path::Path;
+
+const SEED: u64 = 190;
+/// Of the programs that are replayed, those that are measured here, too.
+const OTHERS: [&str; 6] = ["python_json", "sqlite", "async_server", "ripgrep", "git", "contest"];
+
+/// A run of a program.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub(super) program: Measured,
+    /// Processor time of heapwise beside it, in seconds.
+    pub(super) beside: f64,
+    /// What its clients say of it.
+    pub(super) served: Vec<Served>,
+}
+
+/// What a service did for one kind of request.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Served {
+    pub(super) what: String,
+    /// Requests a second.
+    pub(super) rate: f64,
+    /// The latency that 99 of 100 requests do not exceed, in milliseconds.
+    pub(super) p99: f64,
+}
+
+/// A program, by round alone and with a sample.
+#[derive(Clone, Debug)]
+pub(super) struct Program {
+    pub(super) name: &'static str,
+    pub(super) alone: Vec<Run>,
+    pub(super) sampled: Vec<Run>,
+}
+
+/// A program that can be run, and what its clients' outputs say.
+struct Candidate {
+    name: &'static str,
+    prepared: Prepared,
+    read: fn(&str) -> Vec<Served>,
+}
+
+/// Runs all of them in turns, or those with these names.
+pub(super) fn measure(plan: &Plan, folder: &Path, only: &[String]) -> Result<Vec<Program>> {
+    let inputs = plan.target.join("bench/inputs");
+    std::fs::create_dir_all(&inputs)?;
+    let place = Place { target: &plan.target, inputs: &inputs, quick: plan.quick };
+    let launcher = launcher::build(folder)?;
+    let bench = Bench { launcher: &launcher, scratch: &folder.join("sampled") };
+    let programs = chosen(&place, only)?;
+    let mut results: Vec<Program> = programs
+        .iter()
+        .map(|program| Program { name: program.name, alone: Vec::new(), sampled: Vec::new() })
+        .collect();
+    for turn in Rounds::new(2 * programs.len(), plan.pairs as u32, SEED) {
+        let (program, is_sampled) = (&programs[turn.who / 2], turn.who % 2 == 1);
+        let run = once(&bench, program, is_sampled.then_some(&plan.target))
+            .with_context(|| format!("{}, {}", program.name, if is_sampled { "sampled" } else { "alone" }))?;
+        if turn.round == 0 {
+            continue;
+        }
+        eprintln!(
+            "bench:   round {}: {}, {}: {:.3} s of processor time",
+            turn.round,
+            program.name,
+            if is_sampled { "sampled" } else { "alone" },
+            seconds(&run.program)
+        );
+        let result = &mut results[turn.who / 2];
+        if is_sampled { result.sampled.push(run) } else { result.alone.push(run) }
+    }
+    Ok(results)
+}
+
+fn chosen(place: &Place<'_>, only: &[String]) -> Result<Vec<Candidate>> {
+    let mut programs = Vec::new();
+    let is_wanted = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
+    for server in servers::ALL {
+        if is_wanted(server.name) {
+            let prepared = (server.prepare)(place).with_context(|| format!("program {}", server.name))?;
+            programs.push(Candidate { name: server.name, prepared, read: server.read });
+        }
+    }
+    let others: Vec<String> =
+        OTHERS.iter().filter(|name| is_wanted(name)).map(|name| (*name).to_owned()).collect();
+    if !others.is_empty() {
+        for workload in workloads::chosen(&others)? {
+            programs.push(Candidate {
+                name: workload.name,
+                prepared: workload.prepare(place)?,
+                read: |_| Vec::new(),
+            });
+        }
+    }
+    if programs.is_empty() {
+        let all = servers::ALL.iter().map(|server| server.name).chain(OTHERS);
+        bail!("there is no program {}, only {}", only.join(", "), all.collect::<Vec<_>>().join(", "));
+    }
+    Ok(programs)
+}
+
+/// Processor time of a program and of the processes that it has started.
+pub(super) fn seconds(measured: &Measured) -> f64 {
+    measured.tree_cpu_us as f64 / 1e6
+}
+
+/// Runs it once, with a launcher around it, and another one around heapwise.
+fn once(bench: &Bench<'_>, program: &Candidate, target: Option<&std::path::PathBuf>) -> Result<Run> {
+    let path = |name: &str| bench.scratch.join(name).into_os_string();
+    let launcher = bench.launcher.as_os_str();
+    let mut before: Vec<OsString> = vec![launcher.to_owned(), path("whole"), path("log")];
+    if let Some(target) = target {
+        let heapwise = target.join("release/heapwise").into_os_string();
+        let options = ["run", "--sample", "--force", "--no-report", "-o"].map(OsString::from);
+        before.push(heapwise);
+        before.extend(options.into_iter().chain([path("sampled.hw"), "--".into()]));
+    }
+    before.extend([launcher.to_owned(), path("program"), path("output")]);
+    let said = real::run_within(bench, &program.prepared, &before)?;
+    let read = |name: &str| Measured::read(&bench.scratch.join(name));
+    let (whole, program_alone) = (read("whole")?, read("program")?);
+    let beside = seconds(&whole) - seconds(&program_alone);
+    let served = said.iter().flat_map(|text| (program.read)(text)).collect();
+    Ok(Run { program: program_alone, beside, served })
+}
