@@ -1,6 +1,6 @@
 //! What a sample costs whole programs: processor time, memory, and of services how much they serve and how fast.
 
-use super::servers;
+use super::servers::{self, Served};
 use crate::launcher::{self, Measured};
 use crate::replay::real::{self, Bench};
 use crate::replay::workloads::{self, Place, Prepared};
@@ -22,16 +22,6 @@ pub(super) struct Run {
     pub(super) beside: f64,
     /// What its clients say of it.
     pub(super) served: Vec<Served>,
-}
-
-/// What a service did for one kind of request.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Served {
-    pub(super) what: String,
-    /// Requests a second.
-    pub(super) rate: f64,
-    /// The latency that 99 of 100 requests do not exceed, in milliseconds.
-    pub(super) p99: f64,
 }
 
 /// A program, by round alone and with a sample.

@@ -1,11 +1,20 @@
 //! Servers whose clients measure them: redis under redis-benchmark, PostgreSQL under pgbench.
 
-use super::programs::Served;
 use crate::replay::workloads::{Output, PORT, Place, Prepared, words};
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// What a service did for one kind of request.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Served {
+    pub(super) what: String,
+    /// Requests a second.
+    pub(super) rate: f64,
+    /// The latency that 99 of 100 requests do not exceed, in milliseconds.
+    pub(super) p99: f64,
+}
 
 /// A server.
 pub(super) struct Server {
@@ -58,12 +67,12 @@ fn postgres(place: &Place<'_>) -> Result<Prepared> {
         let data = path.join("data");
         std::fs::create_dir(&data)?;
         if !not_as_root().is_empty() {
-            let owned = Command::new("chown").arg("nobody").arg(&data).status()?;
-            ensure!(owned.success(), "the folder of a cluster cannot be given to nobody");
+            let owned = Command::new("chown").arg("postgres").arg(&data).status()?;
+            ensure!(owned.success(), "the folder of a cluster cannot be given to another user");
         }
         let data = data.display().to_string();
         run(&as_user("initdb", &["-D", &data, "-U", "bench", "-A", "trust", "--no-sync", "-E", "UTF8"]))?;
-        // A port nobody listens on: only this socket is used.
+        // Only a socket is used here, which is in its own folder.
         let options = format!("-c listen_addresses='' -c unix_socket_directories='{data}' -c fsync=off");
         let log = format!("{data}/log");
         run(&as_user("pg_ctl", &["-D", &data, "-w", "-l", &log, "-o", &options, "start"]))?;
@@ -132,7 +141,7 @@ fn not_as_root() -> Vec<OsString> {
     let is_root =
         std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
     match is_root {
-        true => words("setpriv", &["--reuid", "nobody", "--clear-groups"]),
+        true => words("setpriv", &["--reuid", "postgres", "--clear-groups"]),
         false => Vec::new(),
     }
 }

@@ -1,7 +1,8 @@
 //! The numbers as Markdown.
 
 use super::Costs;
-use super::programs::{Program, Run, Served, seconds};
+use super::programs::{Program, Run, seconds};
+use super::servers::Served;
 use crate::ways::{Cost, Way};
 use heapwise_trial::statistics::Spread;
 use std::fmt::Write as _;
