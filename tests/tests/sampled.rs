@@ -330,3 +330,47 @@ fn what_cannot_be_in_a_sample_is_refused() {
     let wrong = said(&["--sample=much"]);
     assert!(wrong.contains("--sample") && wrong.contains("such as 512KiB"), "{wrong}");
 }
+
+#[test]
+fn tools_find_the_probes_of_opentelemetry() {
+    const WAITS: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) { free(malloc(100)); puts("there"); fflush(stdout); pause(); return 0; }
+"#;
+    let folder = run::private_folder();
+    let program = compile_text("gcc", &[], WAITS, folder.path(), "waits");
+    let mut command = run::command(tool::heapwise(), folder.path());
+    command.args(["run", "--no-report", "-o", "waits.hw", "--sample", "--"]).arg(program);
+    let mut running = run::start(&mut command, folder.path(), "waits");
+    running.wait_for("there");
+    // The preload library is a file without a name, which the program has mapped and heapwise has open.
+    let files = std::fs::read_dir(format!("/proc/{}/fd", running.pid())).expect("it runs").flatten();
+    let is_library = |to: PathBuf| to.to_string_lossy().starts_with("/memfd:heapwise-preload");
+    let mut files = files.map(|entry| entry.path());
+    let library = files.find(|path| std::fs::read_link(path).is_ok_and(is_library)).expect("it is open");
+    let mut command = run::command("readelf", folder.path());
+    let notes =
+        run::finish(command.args(["--notes", "--wide"]).arg(library), folder.path(), "readelf").text();
+    running.signal(libc::SIGTERM);
+    let _ = running.wait(run::PATIENCE);
+    let probes: Vec<[&str; 3]> = notes
+        .split("Provider: ")
+        .skip(1)
+        .map(|note| {
+            let mut lines = note.lines().map(|line| line.trim().rsplit(": ").next().unwrap_or_default());
+            let [provider, name] = [(); 2].map(|()| lines.next().expect("two lines"));
+            [
+                provider,
+                name,
+                note.lines().find_map(|line| line.trim().strip_prefix("Arguments: ")).expect("arguments"),
+            ]
+        })
+        .collect();
+    assert_eq!(probes.len(), 2, "{notes}");
+    for (name, arguments) in [("alloc", 3), ("free", 1)] {
+        let probe = probes.iter().find(|probe| probe[1] == name).expect("it is there");
+        assert_eq!((probe[0], probe[2].split(' ').count()), ("otel_memory", arguments), "{notes}");
+    }
+}

@@ -1,6 +1,7 @@
 //! The recorded blocks that are live, where only a sample of blocks is recorded.
 
 use crate::address_space;
+use crate::arch::probes;
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 use heapwise_trace::sampling::noted::{CLASSES, Line, Noted, lines, may_have};
 
@@ -68,7 +69,11 @@ impl Sampled {
     #[cold]
     #[inline(never)]
     fn remove_noted(&self, block: usize) -> bool {
-        self.noted().is_some_and(|noted| noted.remove(block as u64))
+        let was_noted = self.noted().is_some_and(|noted| noted.remove(block as u64));
+        if was_noted {
+            probes::freed(block);
+        }
+        was_noted
     }
 }
 

@@ -6,6 +6,7 @@
 //! PERF: nothing takes a [`Recording`] by its address, so it stays in registers, and the process is a constant there.
 
 use crate::arch::entry::Entry;
+use crate::arch::probes;
 use crate::arch::tls::{self, Words};
 use crate::guard::{self, Turn};
 use crate::process::{PROCESS, Process};
@@ -16,6 +17,7 @@ use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use heapwise_trace::event::{Epoch, Event, StackId};
 use heapwise_trace::live::layout::{CLOCK_EPOCH_MASK, CLOCK_PAUSED, CLOCK_STOPPED};
 use heapwise_trace::live::words::encode;
+use heapwise_trace::sampling;
 
 /// The recorder at work for one event of this thread. Dropping it lets the next one in.
 pub(crate) struct Recording {
@@ -289,11 +291,22 @@ impl Recording {
     #[inline(always)]
     pub(crate) fn selects(&mut self, block: usize, size: usize) -> bool {
         let log2 = self.process.sample_log2.load(Ordering::Relaxed);
-        tls::with_countdown(self.words, |countdown| countdown.selects(log2, size as u64)) && self.notes(block)
+        tls::with_countdown(self.words, |countdown| countdown.selects(log2, size as u64))
+            && self.takes(block, size as u64, log2)
+    }
+
+    /// Takes a block into the sample, if there is room, and tells whoever has attached to the probe.
+    #[cold]
+    #[inline(never)]
+    fn takes(&self, block: usize, size: u64, log2: u32) -> bool {
+        let is_noted = self.notes(block);
+        if is_noted {
+            probes::allocated(block, size, size.saturating_mul(sampling::weight(1 << log2, size)));
+        }
+        is_noted
     }
 
     /// Notes a block as one of the sample, if there is room.
-    #[cold]
     #[inline(never)]
     pub(crate) fn notes(&self, block: usize) -> bool {
         let is_noted = self.process.sampled().insert(block);

@@ -5,6 +5,7 @@
 //!   the arguments and jumps to the hook,
 //! * `tls`: the recorder's thread-local words, reached without a function call,
 //! * `syscall`: a raw system call, which does not touch `errno`,
+//! * `probes`: places where other tools attach,
 //! * `registers`: the registers that an unwinder needs, and their DWARF numbers.
 
 #[cfg(target_arch = "x86_64")]

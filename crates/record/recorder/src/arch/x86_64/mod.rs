@@ -5,6 +5,7 @@ pub mod entry;
 pub mod go;
 pub mod jump;
 pub mod note;
+pub mod probes;
 pub mod registers;
 pub mod syscall;
 pub mod tls;
