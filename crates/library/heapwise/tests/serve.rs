@@ -305,6 +305,31 @@ fn an_address_that_others_reach_has_to_be_wanted() {
     assert_eq!(answer.status, 200);
 }
 
+/// A service that waits for SIGTERM on a thread of its own would otherwise die of it.
+#[cfg(target_os = "linux")]
+#[test]
+fn its_threads_take_no_signal_of_the_program() {
+    let _alone = alone();
+    let (_server, address) = serve(512 << 10);
+    // Both are at work.
+    metrics(address);
+    let tasks = std::fs::read_dir("/proc/self/task").expect("the system lists threads");
+    let own = tasks.filter_map(|task| {
+        let status = std::fs::read_to_string(task.ok()?.path().join("status")).ok()?;
+        let of =
+            |name: &str| Some(status.lines().find_map(|line| line.strip_prefix(name))?.trim().to_owned());
+        let mask = u64::from_str_radix(&of("SigBlk:")?, 16).ok()?;
+        of("Name:").filter(|name| name.starts_with("heapwise-")).map(|name| (name, mask))
+    });
+    let own: Vec<(String, u64)> = own.collect();
+    assert_eq!(own.len(), 2, "{own:?}");
+    for (name, mask) in own {
+        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM, libc::SIGUSR1, libc::SIGALRM] {
+            assert!(mask >> (signal - 1) & 1 == 1, "{name} takes {signal}: {mask:x}");
+        }
+    }
+}
+
 struct Stop<'a>(&'a AtomicBool);
 
 impl Drop for Stop<'_> {

@@ -3,7 +3,7 @@
 use super::session::{self, Begin, Purpose};
 use super::state::{HOOKS, Hooks, INNER, IS_EXITING, Written, give_up, is_own_process};
 use super::writer::{self, Job};
-use super::{file, local, system};
+use super::{file, local, own, system};
 use heapwise_trace::sampling::DEFAULT_SAMPLE_BYTES;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -100,8 +100,7 @@ fn begin(path: &Path, sample_bytes: u64, may_wait: bool) -> io::Result<u32> {
 
 fn start_writer(job: Job, may_wait: bool) -> io::Result<()> {
     *lock(&OUTCOME) = Writer::Starting;
-    std::thread::Builder::new().name("heapwise-record".to_owned()).spawn(move || {
-        local::stay_busy();
+    own::spawn("heapwise-record", move || {
         let mut last = Last(Err(io::Error::other("the thread that writes the recording has panicked")));
         last.0 = writer::run(job, || tell(Writer::AtWork));
     })?;

@@ -56,12 +56,13 @@ use crate::state::Use;
 use crate::tally::{self, Ignore};
 use crate::{record, state};
 use heapwise_portable::profile::{self, Collector, Profile};
+use heapwise_portable::spawn;
 use heapwise_trace::sampling::DEFAULT_SAMPLE_BYTES;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread::{Builder, JoinHandle};
+use std::thread::JoinHandle;
 use tokio::sync::Notify;
 
 /// The process that serves, 0 if there is none. A forked child has a copy.
@@ -152,8 +153,7 @@ impl Options {
         let profile = profile::begin(self.sample_bytes, &HOOKS, begun, collect)?;
         let stop = Arc::new(Notify::new());
         let (is_dropped, only_here) = (Arc::clone(&stop), address.ip().to_canonical().is_loopback());
-        let thread = Builder::new().name("heapwise-serve".to_owned()).spawn(move || {
-            profile::exclude_this_thread();
+        let thread = spawn("heapwise-serve", move || {
             let (_ignore, _unrecorded) = (Ignore::begin(), record::exclude_this_thread());
             connections::serve(&runtime, listener, profile, only_here, &is_dropped);
         })?;
@@ -193,7 +193,7 @@ fn collect(collector: Collector) -> io::Result<()> {
         let (_ignore, _unrecorded) = (Ignore::begin(), record::exclude_this_thread());
         collector.run();
     };
-    Builder::new().name("heapwise-profile".to_owned()).spawn(run).map(drop)
+    spawn("heapwise-profile", run).map(drop)
 }
 
 /// Serves profiles and samples the heap as long as it lives. In a forked child it does nothing.

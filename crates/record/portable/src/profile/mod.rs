@@ -67,7 +67,7 @@ impl Emptied {
 }
 
 /// Begins to sample, one block for every `sample_bytes` (rounded up to a power of two; not 1). The collector has to [run](Collector::run)
-/// on a thread by `spawn`, which is called with it; `begun` is called when samples are noted.
+/// on a thread of heapwise's own by `spawn`, which is called with it; `begun` is called when samples are noted.
 ///
 /// # Errors
 /// A recording or another profile of this program is under way, or what `spawn` returns.
@@ -93,11 +93,6 @@ pub fn begin(
     profile.ok_or_else(|| io::Error::other("no profile was begun"))
 }
 
-/// Keeps what this thread does from being noted, up to its end: for threads that work for heapwise.
-pub fn exclude_this_thread() {
-    local::stay_busy();
-}
-
 /// Memory of this process, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
@@ -113,9 +108,8 @@ pub fn memory() -> Memory {
 }
 
 impl Collector {
-    /// Adds up until the profile ends. The thread does nothing else.
+    /// Adds up until the profile ends. The thread is one [of heapwise's own](crate::spawn) and does nothing else.
     pub fn run(self) {
-        local::stay_busy();
         while !queue::is_to_stop() {
             queue::wait(TICK);
             if self.shared.looking.load(Ordering::Relaxed) == 0 {

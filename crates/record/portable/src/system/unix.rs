@@ -1,6 +1,7 @@
 //! Linux, macOS and their like.
 
 use super::{MOST_NAME_BYTES, Module};
+use nix::sys::signal::{SigSet, SigmaskHow};
 use std::ffi::{CStr, c_void};
 
 /// Walks the stack with the unwinder that panics use.
@@ -28,6 +29,15 @@ pub(in super::super) fn capture(frames: &mut [usize]) -> usize {
 pub(in super::super) fn may_trust_environment() -> bool {
     // SAFETY: all four ask for numbers.
     unsafe { libc::getuid() == libc::geteuid() && libc::getgid() == libc::getegid() }
+}
+
+/// Does something with all signals blocked on this thread, which a thread that it starts inherits: signals are the program's.
+pub(in super::super) fn with_signals_blocked<T>(work: impl FnOnce() -> T) -> T {
+    let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
+    let result = work();
+    // It cannot fail: the set is one that the system has given.
+    let _ = before.map(|before| before.thread_set_mask());
+    result
 }
 
 /// The system's number of this thread.

@@ -30,6 +30,11 @@ pub(in super::super) fn may_trust_environment() -> bool {
     true
 }
 
+/// Does something. There are no signals here that a thread could take from the program.
+pub(in super::super) fn with_signals_blocked<T>(work: impl FnOnce() -> T) -> T {
+    work()
+}
+
 /// The system's number of this thread.
 pub(in super::super) fn thread_id() -> u64 {
     // SAFETY: it has no requirement.
