@@ -293,6 +293,21 @@ fn it_ends_when_it_is_dropped_and_begins_anew() {
     drop(kept);
 }
 
+/// What begins on a thread of the caller's runtime must not end there.
+#[test]
+fn an_error_in_async_code_is_an_error() {
+    let _alone = alone();
+    let (server, address) = serve(512 << 10);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let error = runtime.block_on(async { start("127.0.0.1:0") }).expect_err("one at a time");
+    assert_eq!(error.kind(), ErrorKind::ResourceBusy);
+    drop(server);
+    let server = runtime.block_on(async { start(address) }).expect("nothing is left of either");
+    metrics(address);
+    runtime.block_on(async { drop(server) });
+    assert!(TcpStream::connect(address).is_err());
+}
+
 #[test]
 fn an_address_that_others_reach_has_to_be_wanted() {
     let _alone = alone();

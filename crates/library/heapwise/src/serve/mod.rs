@@ -62,7 +62,9 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
+use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 
 /// The process that serves, 0 if there is none. A forked child has a copy.
@@ -148,15 +150,25 @@ impl Options {
         })?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let begun = || state::set(SAMPLING);
-        let profile = profile::begin(self.sample_bytes, &HOOKS, begun, collect)?;
         let stop = Arc::new(Notify::new());
         let (is_dropped, only_here) = (Arc::clone(&stop), address.ip().to_canonical().is_loopback());
+        let (sample_bytes, (began, has_begun)) = (self.sample_bytes, channel());
         let thread = spawn("heapwise-serve", move || {
             let (_ignore, _unrecorded) = (Ignore::begin(), record::exclude_this_thread());
-            connections::serve(&runtime, listener, profile, only_here, &is_dropped);
+            let outcome = begin(sample_bytes).map(|(runtime, profile)| {
+                let _ = began.send(());
+                connections::serve(&runtime, listener, profile, only_here, &is_dropped);
+            });
+            drop(began);
+            outcome
         })?;
+        if has_begun.recv().is_err() {
+            // It is over, so the address is free again.
+            let outcome = thread
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("the thread that serves has panicked")));
+            return Err(outcome.err().unwrap_or_else(|| io::Error::other("the thread that serves is gone")));
+        }
         PROCESS.store(std::process::id(), Ordering::Release);
         Ok(Server { address, stop, thread: Some(thread), process: std::process::id() })
     }
@@ -187,6 +199,13 @@ fn is_installed() -> io::Result<()> {
     if tally::is_installed() { Ok(()) } else { Err(io::Error::other(what)) }
 }
 
+/// What the thread that serves needs. It is made there: a runtime must not end on a thread of another one, such as the caller's.
+fn begin(sample_bytes: u64) -> io::Result<(Runtime, Profile)> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let profile = profile::begin(sample_bytes, &HOOKS, || state::set(SAMPLING), collect)?;
+    Ok((runtime, profile))
+}
+
 /// The thread that adds up what others note.
 fn collect(collector: Collector) -> io::Result<()> {
     let run = move || {
@@ -202,7 +221,7 @@ fn collect(collector: Collector) -> io::Result<()> {
 pub struct Server {
     address: SocketAddr,
     stop: Arc<Notify>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<io::Result<()>>>,
     process: u32,
 }
 
