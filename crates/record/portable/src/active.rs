@@ -3,7 +3,7 @@
 use super::session::{self, Begin, Purpose};
 use super::state::{HOOKS, Hooks, INNER, IS_EXITING, Written, give_up, is_own_process};
 use super::writer::{self, Job};
-use super::{file, local, own, system};
+use super::{events, file, local, own, system};
 use heapwise_trace::sampling::DEFAULT_SAMPLE_BYTES;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -83,6 +83,12 @@ pub fn start(path: &Path, sample_bytes: u64, hooks: &'static Hooks, begun: impl 
 }
 
 fn begin(path: &Path, sample_bytes: u64, may_wait: bool) -> io::Result<u32> {
+    let block = Box::new(0u8);
+    if !events::is_in_the_format(std::ptr::from_ref(&*block).addr()) {
+        let why = "blocks of this system are at addresses of 48 bits, and the format of recordings has 47; \
+            a profile is possible: heapwise::serve";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+    }
     let number = session::begin(Purpose::File(path.to_owned()), sample_bytes, |begin| {
         let file = file::create(path)?;
         let &Begin { sample_bytes, began, started_unix_ns } = begin;

@@ -35,8 +35,7 @@ pub(super) fn arrived(new: *mut u8, size: usize) {
 
 fn note_block(address: usize, kind: Kind, size: usize) {
     let Some((_busy, active)) = enter() else { return };
-    // The format has 44 bits for an address in units of eight bytes.
-    if address & 7 != 0 || address as u64 >> 47 != 0 || !live::insert(address) {
+    if !has_room_for(address, active) || !live::insert(address) {
         return queue::lose();
     }
     let is_queued =
@@ -45,6 +44,16 @@ fn note_block(address: usize, kind: Kind, size: usize) {
         // Its free is not to be noted either.
         live::remove(address);
     }
+}
+
+/// The file's format has 44 bits for an address in units of eight bytes; a profile has room for any.
+fn has_room_for(address: usize, active: Active) -> bool {
+    active.is_profile || address & 7 == 0 && is_in_the_format(address)
+}
+
+/// Whether a recording can have this address. On some processors, such as those of AArch64, blocks are above that.
+pub(super) fn is_in_the_format(address: usize) -> bool {
+    address as u64 >> 47 == 0
 }
 
 /// A block is about to be freed.
@@ -65,7 +74,7 @@ fn leave(block: *mut u8, kind: Kind) -> bool {
     if !live::remove(address) {
         return false;
     }
-    if address & 7 != 0 || address as u64 >> 47 != 0 {
+    if !has_room_for(address, active) {
         queue::lose();
         return false;
     }

@@ -1,6 +1,6 @@
 //! Who uses the sampler: a recording or a profile, one at a time.
 
-use super::state::{PROCESS, RECORDING, give_up, is_own_process};
+use super::state::{IS_PROFILE, PROCESS, RECORDING, give_up, is_own_process};
 use super::{live, local, queue, sampler};
 use heapwise_trace::sampling::distance;
 use std::io;
@@ -67,6 +67,7 @@ pub(super) fn begin(
     }
     let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
     PROCESS.store(std::process::id(), Ordering::Relaxed);
+    IS_PROFILE.store(purpose == Purpose::Profile, Ordering::Relaxed);
     RECORDING.store(number, Ordering::Release);
     *current = Some(Current { number, purpose });
     Ok(number)

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 pub(super) static RECORDING: AtomicU32 = AtomicU32::new(0);
 /// The process that it is of. A child that was forked is another one.
 pub(super) static PROCESS: AtomicU32 = AtomicU32::new(0);
+/// Whether it is a profile in memory. Set before the number is.
+pub(super) static IS_PROFILE: AtomicBool = AtomicBool::new(false);
 pub(super) static IS_EXITING: AtomicBool = AtomicBool::new(false);
 /// The type of the inner allocator.
 pub(super) static INNER: OnceLock<&'static str> = OnceLock::new();
@@ -17,13 +19,16 @@ pub(super) static INNER: OnceLock<&'static str> = OnceLock::new();
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Active {
     pub(super) recording: u32,
+    /// It is a profile in memory, not a file.
+    pub(super) is_profile: bool,
 }
 
 impl Active {
     #[inline]
     pub(super) fn here() -> Option<Self> {
         let recording = RECORDING.load(Ordering::Acquire);
-        (recording != 0 && is_own_process()).then_some(Self { recording })
+        let is_profile = IS_PROFILE.load(Ordering::Relaxed);
+        (recording != 0 && is_own_process()).then_some(Self { recording, is_profile })
     }
 }
 

@@ -160,3 +160,39 @@ impl Drop for Profile {
 fn lock(sums: &Mutex<Emptied>) -> std::sync::MutexGuard<'_, Emptied> {
     sums.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AllocFunction, allocation, deallocation};
+    use std::alloc::Layout;
+
+    static NOTHING: Hooks = Hooks { ended: || (), environment: Vec::new };
+
+    /// A profile whose queue nobody empties but who looks. There is one at a time.
+    fn profile(sample_bytes: u64) -> (std::sync::MutexGuard<'static, ()>, Profile) {
+        static ALONE: Mutex<()> = Mutex::new(());
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let profile = begin(sample_bytes, &NOTHING, || (), |_| Ok(())).expect("it is alone");
+        (alone, profile)
+    }
+
+    /// The wrapper's call for a block of a MiB, which is always sampled, that the allocator has put there.
+    fn allocated_at(address: u64) {
+        let layout = Layout::from_size_align(1 << 20, 8).expect("a layout");
+        allocation(&layout, AllocFunction::Malloc, || address as usize as *mut u8);
+    }
+
+    /// Linux on AArch64 puts blocks at addresses of 48 bits.
+    #[test]
+    fn blocks_at_high_addresses_are_in_it() {
+        let (_alone, profile) = profile(512 << 10);
+        for address in [0x0000_7fff_1234_5670, 0x0000_ffff_8000_0010, 0x0000_aaaa_dead_bee0] {
+            allocated_at(address);
+        }
+        let totals = profile.totals().totals;
+        assert_eq!((totals.counts.live_bytes, totals.lost_samples), (3 << 20, 0));
+        deallocation(0xffff_8000_0010u64 as usize as *mut u8, || ());
+        assert_eq!(profile.totals().totals.counts.live_bytes, 2 << 20);
+    }
+}
