@@ -4,7 +4,7 @@ use super::local::{self, Busy};
 use super::queue::{self, Kind, Note};
 use super::stack::Stack;
 use super::state::Active;
-use super::{live, sampler, system};
+use super::{live, system};
 use heapwise_trace::event::{AllocFunction, MarkKind};
 use heapwise_trace::live::layout::MARK_NAME_BYTES;
 use std::alloc::Layout;
@@ -75,7 +75,7 @@ fn leave(block: *mut u8, kind: Kind) -> bool {
         return false;
     }
     if !has_room_for(address, active) {
-        queue::lose();
+        queue::lose_one(kind);
         return false;
     }
     push(&active, Note { kind, address: address as u64, size: 0 }, &Stack::none());
@@ -101,6 +101,10 @@ pub(super) fn refused(layout: &Layout, function: AllocFunction) {
 
 fn fail(size: usize, function: AllocFunction) {
     let Some((_busy, active)) = enter() else { return };
+    if active.is_profile {
+        // It has no refusals.
+        return;
+    }
     push(&active, Note { kind: Kind::Failed { function }, address: 0, size: size as u64 }, &Stack::capture());
 }
 
@@ -108,6 +112,10 @@ fn fail(size: usize, function: AllocFunction) {
 pub fn mark(kind: MarkKind, name: &str) {
     const CUT: &str = "…";
     let Some((_busy, active)) = enter() else { return };
+    if active.is_profile {
+        // It has none.
+        return;
+    }
     let Some(who) = local::count(active.recording) else { return queue::lose() };
     tell_name(who.thread, who.before);
     let mut cut = [0; MARK_NAME_BYTES];
@@ -119,7 +127,7 @@ pub fn mark(kind: MarkKind, name: &str) {
         cut[len..len + CUT.len()].copy_from_slice(CUT.as_bytes());
         &cut[..len + CUT.len()]
     };
-    queue::mark(who.thread, kind, name, sampler::always_wins());
+    queue::mark(who.thread, kind, name, active.patience());
 }
 
 /// Begins to note something, unless this thread does so already or nothing is to be noted here.
@@ -130,12 +138,13 @@ fn enter() -> Option<(Busy, Active)> {
 
 fn push(active: &Active, note: Note, stack: &Stack) -> bool {
     let Some(who) = local::count(active.recording) else {
-        queue::lose();
+        queue::lose_one(note.kind);
         return false;
     };
-    tell_name(who.thread, who.before);
-    // In a sample, no thread waits for long: a single event of many is not worth it.
-    queue::push(who.thread, note, stack.frames(), sampler::always_wins())
+    if !active.is_profile {
+        tell_name(who.thread, who.before);
+    }
+    queue::push(who.thread, note, stack.frames(), active.patience())
 }
 
 /// Reports a thread's name, if its number of events so far is one at which that is done.

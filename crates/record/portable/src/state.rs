@@ -1,5 +1,7 @@
 //! State of this process's recording, for the code that notes, writes and ends it.
 
+use super::queue::Patience;
+use super::sampler;
 use heapwise_trace::file::records::EnvironmentFinding;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -29,6 +31,16 @@ impl Active {
         let recording = RECORDING.load(Ordering::Acquire);
         let is_profile = IS_PROFILE.load(Ordering::Relaxed);
         (recording != 0 && is_own_process()).then_some(Self { recording, is_profile })
+    }
+
+    /// How long its threads wait where the queue is full.
+    pub(super) fn patience(self) -> Patience {
+        match (self.is_profile, sampler::always_wins()) {
+            (true, _) => Patience::None,
+            (false, true) => Patience::Long,
+            // A single event of many is not worth it.
+            (false, false) => Patience::Short,
+        }
     }
 }
 

@@ -87,6 +87,11 @@ fn metrics(now: &Snapshot, memory: Memory) -> Vec<Metric> {
             totals.lost_samples,
         ),
         counter(
+            "profile_lost_frees_total",
+            "Ends of sampled blocks that there was no room for. They are noticed a second later.",
+            totals.lost_frees,
+        ),
+        counter(
             "profile_samples_without_stack_total",
             "Samples that are in the totals only, because there was no room for more stacks.",
             totals.samples_without_stack,

@@ -15,7 +15,7 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use sums::Sums;
 
 /// How often the queue is emptied at least.
@@ -62,7 +62,6 @@ impl Emptied {
         }
         self.empty = words;
         self.empty.clear();
-        self.sums.forget_lost(queue::lost());
     }
 }
 
@@ -110,10 +109,17 @@ pub fn memory() -> Memory {
 impl Collector {
     /// Adds up until the profile ends. The thread is one [of heapwise's own](crate::spawn) and does nothing else.
     pub fn run(self) {
+        // A queue that is full again and again is not to wait for that.
+        let mut healed = Instant::now();
         while !queue::is_to_stop() {
             queue::wait(TICK);
             if self.shared.looking.load(Ordering::Relaxed) == 0 {
-                lock(&self.shared.sums).empty_queue();
+                let mut emptied = lock(&self.shared.sums);
+                emptied.empty_queue();
+                if healed.elapsed() >= TICK {
+                    emptied.sums.forget_lost(queue::lost());
+                    healed = Instant::now();
+                }
             } else {
                 // Whoever looks empties the queue.
                 std::thread::sleep(Duration::from_millis(1));
@@ -133,13 +139,15 @@ impl Profile {
         self.look(Sums::totals)
     }
 
-    fn look(&self, at: fn(&Sums, u64) -> Snapshot) -> Snapshot {
+    fn look(&self, at: fn(&Sums, queue::Lost) -> Snapshot) -> Snapshot {
         let _busy = local::Busy::enter();
         self.shared.looking.fetch_add(1, Ordering::Relaxed);
         let mut sums = lock(&self.shared.sums);
         self.shared.looking.fetch_sub(1, Ordering::Relaxed);
         sums.empty_queue();
-        at(&sums.sums, queue::lost())
+        let lost = queue::lost();
+        sums.sums.forget_lost(lost);
+        at(&sums.sums, lost)
     }
 }
 
@@ -164,7 +172,7 @@ fn lock(sums: &Mutex<Emptied>) -> std::sync::MutexGuard<'_, Emptied> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AllocFunction, allocation, deallocation};
+    use crate::{AllocFunction, allocation, deallocation, live};
     use std::alloc::Layout;
 
     static NOTHING: Hooks = Hooks { ended: || (), environment: Vec::new };
@@ -194,5 +202,36 @@ mod tests {
         assert_eq!((totals.counts.live_bytes, totals.lost_samples), (3 << 20, 0));
         deallocation(0xffff_8000_0010u64 as usize as *mut u8, || ());
         assert_eq!(profile.totals().totals.counts.live_bytes, 2 << 20);
+    }
+
+    #[test]
+    fn a_full_queue_makes_nobody_wait_and_what_is_lost_is_counted() {
+        let (_alone, profile) = profile(512 << 10);
+        let is_live = |address: u64| live::contains(address) == Some(true);
+        allocated_at(16);
+        // Nobody empties it meanwhile.
+        let mut count = 1;
+        while queue::lost().others == 0 {
+            count += 1;
+            allocated_at(count * 16);
+        }
+        assert!(!is_live(count * 16), "its end would not be known");
+        let begin = Instant::now();
+        for n in 1..=100 {
+            allocated_at((count + n) * 16);
+        }
+        let ends = queue::most_bytes() / 8;
+        let mut freed = 0;
+        while queue::lost().frees == 0 {
+            assert!(freed < ends, "the queue takes more than there is room for");
+            freed += 1;
+            deallocation((freed * 16) as usize as *mut u8, || ());
+        }
+        assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
+        let totals = profile.totals().totals;
+        assert_eq!((totals.lost_samples, totals.lost_frees), (101, 1));
+        assert_eq!(totals.samples, count - 1);
+        // Also the one whose end was lost is not live.
+        assert_eq!(totals.live_samples, count - 1 - freed);
     }
 }

@@ -3,7 +3,7 @@
 //! Memory is bounded, whatever the program does: what finds no place is added to a site without a stack, so the totals stay right, and is
 //! counted.
 
-use crate::queue::{Kind, Note};
+use crate::queue::{Kind, Lost, Note};
 use crate::session::Begin;
 use crate::{live, queue};
 use heapwise_trace::sampling::weight;
@@ -56,6 +56,8 @@ pub struct Totals {
     pub live_samples: u64,
     /// Samples that are missing: there was no room in the queue or in the set of live ones.
     pub lost_samples: u64,
+    /// Ends of sampled blocks that there was no room for in the queue. They are noticed later.
+    pub lost_frees: u64,
     /// Samples that are in the totals but have no stack.
     pub samples_without_stack: u64,
     /// Different stacks.
@@ -98,8 +100,8 @@ pub(super) struct Sums {
     /// Squares of the errors. Whole numbers, so that what is added and taken away again leaves nothing.
     alloc_variance: u128,
     live_variance: u128,
-    /// Samples that were lost when it was last looked for blocks whose free was among them.
-    known_lost: u64,
+    /// Ends that were lost when it was last looked for blocks whose end was among them.
+    known_lost_frees: u64,
     unplaced: u64,
 }
 
@@ -115,7 +117,7 @@ impl Sums {
             totals: Totals::default(),
             alloc_variance: 0,
             live_variance: 0,
-            known_lost: 0,
+            known_lost_frees: 0,
             unplaced: 0,
         }
     }
@@ -203,9 +205,9 @@ impl Sums {
         Some((number, stack))
     }
 
-    /// If samples were lost, a free may be among them: what is not in the set of sampled live blocks any more is gone.
-    pub(super) fn forget_lost(&mut self, lost: u64) {
-        if std::mem::replace(&mut self.known_lost, lost) == lost {
+    /// If ends of blocks were lost, what is not in the set of sampled live blocks any more is gone. This goes through all that are live.
+    pub(super) fn forget_lost(&mut self, lost: Lost) {
+        if std::mem::replace(&mut self.known_lost_frees, lost.frees) == lost.frees {
             return;
         }
         let is_gone = |address: &&u64| live::contains(**address) == Some(false);
@@ -213,18 +215,19 @@ impl Sums {
         gone.into_iter().for_each(|address| self.freed(address));
     }
 
-    pub(super) fn snapshot(&self, lost: u64) -> Snapshot {
+    pub(super) fn snapshot(&self, lost: Lost) -> Snapshot {
         Snapshot { sites: self.sites.clone(), ..self.totals(lost) }
     }
 
-    pub(super) fn totals(&self, lost: u64) -> Snapshot {
+    pub(super) fn totals(&self, lost: Lost) -> Snapshot {
         Snapshot {
             sites: Vec::new(),
             totals: Totals {
                 alloc_bytes_error: (self.alloc_variance as f64).sqrt(),
                 live_bytes_error: (self.live_variance as f64).sqrt(),
                 live_samples: self.live.len() as u64,
-                lost_samples: lost + self.unplaced,
+                lost_samples: lost.others + self.unplaced,
+                lost_frees: lost.frees,
                 stacks: self.stacks.len() as u64,
                 own_bytes: self.own_bytes(),
                 ..self.totals
@@ -272,7 +275,7 @@ mod tests {
         allocated(&mut sums, 0x10, 24, &[1, 2]);
         allocated(&mut sums, 0x20, 1 << 20, &[1, 2]);
         allocated(&mut sums, 0x30, 24, &[1, 3]);
-        let snapshot = sums.snapshot(0);
+        let snapshot = sums.snapshot(Lost::default());
         let counts: Vec<_> = snapshot.sites.iter().map(|site| site.counts.live_objects).collect();
         // Two sizes of one stack are two sites; a block that is always sampled stands for itself.
         assert_eq!(counts, [0, 16384, 1, 16384]);
@@ -281,7 +284,7 @@ mod tests {
         for address in [0x10, 0x20, 0x30, 0x40] {
             freed(&mut sums, address);
         }
-        let totals = sums.snapshot(0).totals;
+        let totals = sums.snapshot(Lost::default()).totals;
         assert_eq!((totals.counts.live_bytes, totals.live_samples, totals.live_bytes_error), (0, 0, 0.0));
         assert_eq!(totals.counts.alloc_bytes, 2 * 16384 * 24 + (1 << 20));
         assert_eq!(totals.samples, 3);
@@ -292,7 +295,7 @@ mod tests {
         let mut sums = sums();
         allocated(&mut sums, 0x10, 1 << 20, &[1]);
         allocated(&mut sums, 0x10, 1 << 21, &[2]);
-        assert_eq!(sums.snapshot(1).totals.counts.live_bytes, 1 << 21);
+        assert_eq!(sums.snapshot(Lost::default()).totals.counts.live_bytes, 1 << 21);
     }
 
     #[test]
@@ -302,7 +305,7 @@ mod tests {
         for n in 0..most {
             allocated(&mut sums, n * 16 + 16, 1 << 20, &[n, 7]);
         }
-        let snapshot = sums.snapshot(0);
+        let snapshot = sums.snapshot(Lost::default());
         assert_eq!(snapshot.sites.len(), MOST_SITES);
         assert_eq!(snapshot.totals.counts.live_objects, most);
         let sum: u64 = snapshot.sites.iter().map(|site| site.counts.live_objects).sum();
