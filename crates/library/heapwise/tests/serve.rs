@@ -172,6 +172,14 @@ fn a_difference_is_what_the_seconds_changed() {
 #[test]
 fn metrics_are_those_of_the_profile_and_the_system() {
     let _alone = alone();
+    let (server, address) = serve(1 << 30);
+    let none = metrics(address);
+    assert_eq!(none["heapwise_profile_samples_total"].1, 0.0);
+    for of in ["live", "requested"] {
+        let error = format!("heapwise_heap_{of}_bytes_standard_error");
+        assert!(!none.contains_key(&error), "nothing is known of no samples, and that is not exact");
+    }
+    drop(server);
     let (_server, address) = serve(512 << 10);
     let kept = keep_large(40);
     let before = metrics(address);

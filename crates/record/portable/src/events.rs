@@ -35,11 +35,16 @@ pub(super) fn arrived(new: *mut u8, size: usize) {
 
 fn note_block(address: usize, kind: Kind, size: usize) {
     let Some((_busy, active)) = enter() else { return };
-    if !has_room_for(address, active) || !live::insert(address) {
+    if !has_room_for(address, active) {
         return queue::lose();
     }
-    let is_queued =
-        push(&active, Note { kind, address: address as u64, size: size as u64 }, &Stack::capture());
+    let known = match (live::insert(address), active.is_profile) {
+        (true, _) => address as u64,
+        // It was allocated all the same.
+        (false, true) => queue::UNFOLLOWED,
+        (false, false) => return queue::lose(),
+    };
+    let is_queued = push(&active, Note { kind, address: known, size: size as u64 }, &Stack::capture());
     if !is_queued {
         // Its free is not to be noted either.
         live::remove(address);

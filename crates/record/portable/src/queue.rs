@@ -54,10 +54,14 @@ pub(super) enum Kind {
     Failed { function: AllocFunction },
 }
 
+/// Stands for the address of a block that there is no place for among the live ones.
+pub(super) const UNFOLLOWED: u64 = 0;
+
 /// What happened to which block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Note {
     pub(super) kind: Kind,
+    /// In a profile, [`UNFOLLOWED`] for a block whose end will not be noted.
     pub(super) address: u64,
     pub(super) size: u64,
 }

@@ -209,6 +209,12 @@ fn comments(now: &Snapshot, before: Option<&Snapshot>) -> Vec<String> {
             totals.lost_samples
         ));
     }
+    if totals.unfollowed_samples > 0 {
+        comments.push(format!(
+            "warning: {} samples are allocated and never live, there was no place for them among the live ones",
+            totals.unfollowed_samples
+        ));
+    }
     if totals.samples_without_stack > 0 {
         comments.push(format!("warning: {} samples have no stack: {NO_STACK}", totals.samples_without_stack));
     }

@@ -185,9 +185,12 @@ mod tests {
         (alone, profile)
     }
 
-    /// The wrapper's call for a block of a MiB, which is always sampled, that the allocator has put there.
+    /// A block that is always sampled.
+    const LARGE: u64 = 1 << 30;
+
+    /// The wrapper's call for a large block that the allocator has put there.
     fn allocated_at(address: u64) {
-        let layout = Layout::from_size_align(1 << 20, 8).expect("a layout");
+        let layout = Layout::from_size_align(LARGE as usize, 8).expect("a layout");
         allocation(&layout, AllocFunction::Malloc, || address as usize as *mut u8);
     }
 
@@ -199,9 +202,38 @@ mod tests {
             allocated_at(address);
         }
         let totals = profile.totals().totals;
-        assert_eq!((totals.counts.live_bytes, totals.lost_samples), (3 << 20, 0));
+        assert_eq!((totals.counts.live_bytes, totals.lost_samples), (3 * LARGE, 0));
         deallocation(0xffff_8000_0010u64 as usize as *mut u8, || ());
-        assert_eq!(profile.totals().totals.counts.live_bytes, 2 << 20);
+        assert_eq!(profile.totals().totals.counts.live_bytes, 2 * LARGE);
+    }
+
+    /// With a GiB between samples the set of live ones has few places, up to heaps of eight TiB.
+    #[test]
+    fn what_finds_no_place_among_the_live_ones_is_allocated_all_the_same() {
+        let (_alone, profile) = profile(1 << 30);
+        let most = 1 << 16;
+        for n in 1..=most {
+            allocated_at(n << 4);
+            // Nobody else empties the queue.
+            if n % 1000 == 0 {
+                profile.totals();
+            }
+        }
+        let totals = profile.totals().totals;
+        assert_eq!((totals.samples, totals.lost_samples), (most, 0));
+        assert_eq!(totals.counts.alloc_bytes, most * LARGE);
+        assert_eq!(totals.live_samples + totals.unfollowed_samples, most);
+        assert!((1 << 14..=1 << 15).contains(&totals.live_samples), "{totals:?}");
+        assert_eq!(totals.counts.live_bytes, totals.live_samples * LARGE);
+        assert_eq!(totals.live_bytes_error, None);
+        for n in 1..=most {
+            deallocation((n << 4) as usize as *mut u8, || ());
+            if n % 1000 == 0 {
+                profile.totals();
+            }
+        }
+        let totals = profile.totals().totals;
+        assert_eq!((totals.counts.live_bytes, totals.live_samples), (0, 0));
     }
 
     #[test]

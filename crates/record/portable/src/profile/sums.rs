@@ -3,7 +3,7 @@
 //! Memory is bounded, whatever the program does: what finds no place is added to a site without a stack, so the totals stay right, and is
 //! counted.
 
-use crate::queue::{Kind, Lost, Note};
+use crate::queue::{Kind, Lost, Note, UNFOLLOWED};
 use crate::session::Begin;
 use crate::{live, queue};
 use heapwise_trace::sampling::weight;
@@ -46,16 +46,18 @@ pub struct Site {
 pub struct Totals {
     /// The sums over all sites.
     pub counts: Counts,
-    /// Standard error of `counts.alloc_bytes`.
-    pub alloc_bytes_error: f64,
-    /// Standard error of `counts.live_bytes`.
-    pub live_bytes_error: f64,
+    /// Standard error of `counts.alloc_bytes`. `None` if samples are missing, or there is none.
+    pub alloc_bytes_error: Option<f64>,
+    /// Standard error of `counts.live_bytes`. `None` if samples are missing, or none is live.
+    pub live_bytes_error: Option<f64>,
     /// Blocks that were sampled.
     pub samples: u64,
     /// Of these, the ones that are live.
     pub live_samples: u64,
-    /// Samples that are missing: there was no room in the queue or in the set of live ones.
+    /// Samples that are missing in all numbers: there was no room in the queue.
     pub lost_samples: u64,
+    /// Samples that are never among the live ones: there was no place in the set of these.
+    pub unfollowed_samples: u64,
     /// Ends of sampled blocks that there was no room for in the queue. They are noticed later.
     pub lost_frees: u64,
     /// Samples that are in the totals but have no stack.
@@ -102,7 +104,6 @@ pub(super) struct Sums {
     live_variance: u128,
     /// Ends that were lost when it was last looked for blocks whose end was among them.
     known_lost_frees: u64,
-    unplaced: u64,
 }
 
 impl Sums {
@@ -118,7 +119,6 @@ impl Sums {
             alloc_variance: 0,
             live_variance: 0,
             known_lost_frees: 0,
-            unplaced: 0,
         }
     }
 
@@ -141,8 +141,8 @@ impl Sums {
             counts.alloc_bytes = counts.alloc_bytes.saturating_add(bytes);
         }
         self.alloc_variance = self.alloc_variance.saturating_add(variance);
-        if self.live.len() == MOST_LIVE {
-            self.unplaced += 1;
+        if address == UNFOLLOWED || self.live.len() == MOST_LIVE {
+            self.totals.unfollowed_samples += 1;
             return;
         }
         self.live.insert(address, Block { site, size });
@@ -220,13 +220,17 @@ impl Sums {
     }
 
     pub(super) fn totals(&self, lost: Lost) -> Snapshot {
+        let live_samples = self.live.len() as u64;
+        let is_whole = lost.others == 0;
+        let error = |variance: u128, is_known: bool| is_known.then(|| (variance as f64).sqrt());
+        let is_followed = self.totals.unfollowed_samples == 0;
         Snapshot {
             sites: Vec::new(),
             totals: Totals {
-                alloc_bytes_error: (self.alloc_variance as f64).sqrt(),
-                live_bytes_error: (self.live_variance as f64).sqrt(),
-                live_samples: self.live.len() as u64,
-                lost_samples: lost.others + self.unplaced,
+                alloc_bytes_error: error(self.alloc_variance, is_whole && self.totals.samples > 0),
+                live_bytes_error: error(self.live_variance, is_whole && is_followed && live_samples > 0),
+                live_samples,
+                lost_samples: lost.others,
                 lost_frees: lost.frees,
                 stacks: self.stacks.len() as u64,
                 own_bytes: self.own_bytes(),
@@ -280,14 +284,32 @@ mod tests {
         // Two sizes of one stack are two sites; a block that is always sampled stands for itself.
         assert_eq!(counts, [0, 16384, 1, 16384]);
         assert_eq!(snapshot.sites[1].counts.alloc_bytes, 16384 * 24);
-        assert!(snapshot.totals.live_bytes_error > 0.0);
+        assert!(snapshot.totals.live_bytes_error > Some(0.0));
         for address in [0x10, 0x20, 0x30, 0x40] {
             freed(&mut sums, address);
         }
         let totals = sums.snapshot(Lost::default()).totals;
-        assert_eq!((totals.counts.live_bytes, totals.live_samples, totals.live_bytes_error), (0, 0, 0.0));
+        assert_eq!((totals.counts.live_bytes, totals.live_samples, totals.live_bytes_error), (0, 0, None));
         assert_eq!(totals.counts.alloc_bytes, 2 * 16384 * 24 + (1 << 20));
         assert_eq!(totals.samples, 3);
+    }
+
+    #[test]
+    fn an_error_is_known_of_samples_that_are_all_there() {
+        let mut sums = sums();
+        let errors = |sums: &Sums, others| {
+            let totals = sums.snapshot(Lost { frees: 0, others }).totals;
+            [totals.alloc_bytes_error, totals.live_bytes_error]
+        };
+        assert_eq!(errors(&sums, 0), [None, None], "nothing is known of none");
+        allocated(&mut sums, 0x10, 1 << 20, &[1]);
+        assert_eq!(errors(&sums, 0), [Some(0.0), Some(0.0)]);
+        assert_eq!(errors(&sums, 1), [None, None]);
+        allocated(&mut sums, UNFOLLOWED, 1 << 20, &[1]);
+        assert_eq!(errors(&sums, 0), [Some(0.0), None]);
+        let totals = sums.snapshot(Lost::default()).totals;
+        assert_eq!((totals.counts.alloc_bytes, totals.counts.live_bytes), (2 << 20, 1 << 20));
+        assert_eq!((totals.samples, totals.live_samples, totals.unfollowed_samples), (2, 1, 1));
     }
 
     #[test]

@@ -75,6 +75,20 @@ pub(in super::super) fn page_bytes() -> u64 {
     u64::try_from(bytes).unwrap_or(4096)
 }
 
+/// Bytes of memory that the system has.
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+pub(in super::super) fn memory_bytes() -> Option<u64> {
+    // SAFETY: it has no requirement.
+    let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
+    u64::try_from(pages).ok().map(|pages| pages.saturating_mul(page_bytes()))
+}
+
+/// Not known on other systems.
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+pub(in super::super) fn memory_bytes() -> Option<u64> {
+    None
+}
+
 /// Resident bytes of this process.
 #[cfg(target_os = "linux")]
 pub(in super::super) fn resident_bytes() -> Option<u64> {
