@@ -92,7 +92,7 @@ fn leave(block: *mut u8, kind: Kind) -> bool {
 #[inline(never)]
 pub(super) fn stays(block: *mut u8, layout: &Layout, size: usize, is_noted: bool) {
     if is_noted {
-        note_block(block as usize, Kind::ReallocEnd, layout.size());
+        note_block(block as usize, Kind::Stays, layout.size());
     }
     fail(size, AllocFunction::Realloc);
 }

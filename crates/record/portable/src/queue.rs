@@ -47,11 +47,18 @@ pub(super) fn is_to_stop() -> bool {
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    Alloc { function: AllocFunction, align_log2: u8 },
+    Alloc {
+        function: AllocFunction,
+        align_log2: u8,
+    },
     Free,
     ReallocBegin,
     ReallocEnd,
-    Failed { function: AllocFunction },
+    /// The allocator refused to resize a block, which stays.
+    Stays,
+    Failed {
+        function: AllocFunction,
+    },
 }
 
 /// Stands for the address of a block that there is no place for among the live ones.
@@ -148,6 +155,7 @@ pub(super) fn push(thread: u32, note: Note, frames: &[usize], patience: Patience
         Kind::ReallocBegin => (3, 0),
         Kind::ReallocEnd => (4, 0),
         Kind::Failed { function } => (5, function as u64),
+        Kind::Stays => (8, 0),
     };
     let Some(mut state) = with_room(4 + frames.len(), patience) else {
         lose_one(note.kind);
@@ -278,6 +286,7 @@ pub(super) fn entries(words: &[u64]) -> impl Iterator<Item = Entry<'_>> {
             2 => Kind::Free,
             3 => Kind::ReallocBegin,
             4 => Kind::ReallocEnd,
+            8 => Kind::Stays,
             _ => Kind::Failed { function },
         };
         let (&[time_ns, address, size], more) = more.split_first_chunk::<3>()?;

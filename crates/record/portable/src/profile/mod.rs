@@ -172,7 +172,7 @@ fn lock(sums: &Mutex<Emptied>) -> std::sync::MutexGuard<'_, Emptied> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AllocFunction, allocation, deallocation, live};
+    use crate::{AllocFunction, allocation, deallocation, live, reallocation};
     use std::alloc::Layout;
 
     static NOTHING: Hooks = Hooks { ended: || (), environment: Vec::new };
@@ -234,6 +234,25 @@ mod tests {
         }
         let totals = profile.totals().totals;
         assert_eq!((totals.counts.live_bytes, totals.live_samples), (0, 0));
+    }
+
+    #[test]
+    fn a_block_that_the_allocator_refuses_to_resize_stays_as_it_was() {
+        let (_alone, profile) = profile(512 << 10);
+        allocated_at(16);
+        let before = profile.snapshot();
+        let layout = Layout::from_size_align(LARGE as usize, 8).expect("a layout");
+        let resized = |to: *mut u8| reallocation(16 as *mut u8, &layout, 2 * LARGE as usize, || to);
+        for _ in 0..1000 {
+            assert!(resized(std::ptr::null_mut()).is_null());
+        }
+        let after = profile.snapshot();
+        let counts = |of: &Snapshot| of.sites.iter().map(|site| site.counts).collect::<Vec<_>>();
+        assert_eq!(counts(&after), counts(&before), "at the place that allocated it");
+        assert_eq!((after.totals.samples, after.totals.live_bytes_error), (1, Some(0.0)));
+        resized(32 as *mut u8);
+        let totals = profile.totals().totals;
+        assert_eq!((totals.counts.alloc_bytes, totals.counts.live_bytes), (3 * LARGE, 2 * LARGE));
     }
 
     #[test]

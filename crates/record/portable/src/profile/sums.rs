@@ -16,6 +16,8 @@ const MOST_SITES: usize = 1 << 16;
 const MOST_FRAMES: usize = 1 << 21;
 /// Sampled blocks that are live. The set of them has no more places.
 const MOST_LIVE: usize = 1 << 21;
+/// Blocks that are about to be resized. Each thread has one at a time.
+const MOST_LEAVING: usize = 1 << 12;
 /// The site of what found no place.
 const NO_STACK: u32 = 0;
 
@@ -98,6 +100,8 @@ pub(super) struct Sums {
     ids: FxHashMap<(u32, u8), u32>,
     sites: Vec<Site>,
     live: FxHashMap<u64, Block>,
+    /// Blocks that were about to be resized: those that may stay, and others of which nothing more is heard.
+    leaving: FxHashMap<u64, Block>,
     totals: Totals,
     /// Squares of the errors. Whole numbers, so that what is added and taken away again leaves nothing.
     alloc_variance: u128,
@@ -115,6 +119,7 @@ impl Sums {
             ids: FxHashMap::default(),
             sites: vec![Site { stack: Arc::from([]), counts: Counts::default() }],
             live: FxHashMap::default(),
+            leaving: FxHashMap::default(),
             totals: Totals::default(),
             alloc_variance: 0,
             live_variance: 0,
@@ -125,14 +130,18 @@ impl Sums {
     pub(super) fn add(&mut self, note: Note, frames: &[u64]) {
         match note.kind {
             Kind::Alloc { .. } | Kind::ReallocEnd => self.allocated(note.address, note.size, frames),
-            Kind::Free | Kind::ReallocBegin => self.freed(note.address),
+            Kind::Free => {
+                let _ = self.freed(note.address);
+            }
+            Kind::ReallocBegin => self.leaves(note.address),
+            Kind::Stays => self.stays(note.address, note.size, frames),
             Kind::Failed { .. } => {}
         }
     }
 
     fn allocated(&mut self, address: u64, size: u64, frames: &[u64]) {
         // Its free was lost.
-        self.freed(address);
+        let _ = self.freed(address);
         let site = self.site(frames, size);
         let (objects, bytes, variance) = self.worth(size);
         self.totals.samples += 1;
@@ -141,11 +150,17 @@ impl Sums {
             counts.alloc_bytes = counts.alloc_bytes.saturating_add(bytes);
         }
         self.alloc_variance = self.alloc_variance.saturating_add(variance);
+        self.lives(address, Block { site, size });
+    }
+
+    fn lives(&mut self, address: u64, block: Block) {
         if address == UNFOLLOWED || self.live.len() == MOST_LIVE {
             self.totals.unfollowed_samples += 1;
             return;
         }
-        self.live.insert(address, Block { site, size });
+        self.live.insert(address, block);
+        let Block { site, size } = block;
+        let (objects, bytes, variance) = self.worth(size);
         for counts in [&mut self.totals.counts, &mut self.sites[site as usize].counts] {
             counts.live_objects += objects;
             counts.live_bytes = counts.live_bytes.saturating_add(bytes);
@@ -153,14 +168,33 @@ impl Sums {
         self.live_variance = self.live_variance.saturating_add(variance);
     }
 
-    fn freed(&mut self, address: u64) {
-        let Some(Block { site, size }) = self.live.remove(&address) else { return };
+    /// A block that is resized is gone, unless the allocator refuses.
+    fn leaves(&mut self, address: u64) {
+        // What matters is that of a moment ago.
+        if self.leaving.len() == MOST_LEAVING {
+            self.leaving.clear();
+        }
+        let block = self.freed(address);
+        self.leaving.extend(block.map(|block| (address, block)));
+    }
+
+    /// It is live as it was, and nothing was allocated.
+    fn stays(&mut self, address: u64, size: u64, frames: &[u64]) {
+        let before = self.leaving.remove(&address);
+        let block = before.unwrap_or_else(|| Block { site: self.site(frames, size), size });
+        self.lives(address, block);
+    }
+
+    fn freed(&mut self, address: u64) -> Option<Block> {
+        let block = self.live.remove(&address)?;
+        let Block { site, size } = block;
         let (objects, bytes, variance) = self.worth(size);
         for counts in [&mut self.totals.counts, &mut self.sites[site as usize].counts] {
             counts.live_objects = counts.live_objects.saturating_sub(objects);
             counts.live_bytes = counts.live_bytes.saturating_sub(bytes);
         }
         self.live_variance = self.live_variance.saturating_sub(variance);
+        Some(block)
     }
 
     /// Of a sampled block: how many it stands for, their bytes, and by how much the square of the error of bytes grows.
@@ -212,7 +246,9 @@ impl Sums {
         }
         let is_gone = |address: &&u64| live::contains(**address) == Some(false);
         let gone: Vec<u64> = self.live.keys().filter(is_gone).copied().collect();
-        gone.into_iter().for_each(|address| self.freed(address));
+        for address in gone {
+            let _ = self.freed(address);
+        }
     }
 
     pub(super) fn snapshot(&self, lost: Lost) -> Snapshot {
@@ -247,7 +283,7 @@ impl Sums {
         let stacks = self.stacks.capacity() * (size_of::<(Arc<[u64]>, u32)>() + 1) + self.n_frames * 8;
         let sites = self.ids.capacity() * (size_of::<((u32, u8), u32)>() + 1)
             + self.sites.capacity() * size_of::<Site>();
-        let blocks = self.live.capacity() * (size_of::<(u64, Block)>() + 1);
+        let blocks = (self.live.capacity() + self.leaving.capacity()) * (size_of::<(u64, Block)>() + 1);
         (stacks + sites + blocks) as u64 + queue::most_bytes() + live::bytes()
     }
 }
