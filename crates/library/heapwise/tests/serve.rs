@@ -247,31 +247,55 @@ fn what_is_not_a_plain_question_is_refused() {
 }
 
 #[test]
-fn idle_connections_take_no_place_for_long() {
+fn idle_connections_take_no_place() {
     let _alone = alone();
     let (_server, address) = serve(512 << 10);
     let mut idle: Vec<TcpStream> =
-        (0..16).map(|_| TcpStream::connect(address).expect("a connection")).collect();
-    // They are counted one after another.
-    let is_busy =
-        || send(address, &format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\n\r\n")).map(|a| a.status);
+        (0..32).map(|_| TcpStream::connect(address).expect("a connection")).collect();
     let begin = Instant::now();
-    while is_busy() != Some(503) {
-        assert!(begin.elapsed() < Duration::from_secs(3), "all are answered");
-    }
     // Half of a request is none.
     idle[0].write_all(b"GET /met").expect("it is still there");
+    assert_eq!(get(address, "/metrics").status, 200);
     for stream in &mut idle {
         stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
         assert!(read(stream).is_none_or(|answer| answer.status == 408), "it was answered");
     }
     assert!(begin.elapsed() < Duration::from_secs(12), "{:?}", begin.elapsed());
-    assert_eq!(is_busy(), Some(200));
     let many: Vec<TcpStream> = (0..200).filter_map(|_| TcpStream::connect(address).ok()).collect();
     drop(many);
     let begin = Instant::now();
-    while is_busy() != Some(200) {
+    let request = format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    while send(address, &request).map(|answer| answer.status) != Some(200) {
         assert!(begin.elapsed() < Duration::from_secs(8), "it does not recover");
+    }
+}
+
+#[test]
+fn who_waits_for_a_difference_keeps_nobody_out() {
+    let _alone = alone();
+    let (_server, address) = serve(512 << 10);
+    let request = |method: &str, more: &str| {
+        format!("{method} /debug/pprof/heap?seconds=3600 HTTP/1.1\r\nHost: {address}\r\n{more}\r\n")
+    };
+    let begin = Instant::now();
+    let mut waiting: Vec<TcpStream> =
+        (0..20).map(|_| TcpStream::connect(address).expect("a connection")).collect();
+    for (number, stream) in waiting.iter_mut().enumerate() {
+        let more = if number % 2 == 0 { "Connection: close\r\n" } else { "" };
+        stream.write_all(request("GET", more).as_bytes()).expect("it is still there");
+        stream.set_read_timeout(Some(Duration::from_millis(500))).expect("a timeout");
+    }
+    // Four wait, others are refused; which ones is a matter of chance.
+    waiting.retain_mut(|stream| read(stream).is_none_or(|answer| answer.status != 503));
+    assert_eq!(waiting.len(), 4);
+    assert_eq!(get(address, "/metrics").status, 200);
+    let head = send(address, &request("HEAD", "")).expect("an answer");
+    assert_eq!((head.status, head.body.len()), (200, 0));
+    drop(waiting);
+    let short = format!("GET /debug/pprof/heap?seconds=1 HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    while send(address, &short).map(|answer| answer.status) != Some(200) {
+        assert!(begin.elapsed() < Duration::from_secs(30), "they have left, and keep their places");
+        std::thread::sleep(Duration::from_millis(100));
     }
 }
 

@@ -65,7 +65,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use tokio::runtime::Runtime;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 
 /// The process that serves, 0 if there is none. A forked child has a copy.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
@@ -255,4 +255,8 @@ struct Served {
     names: names::Names,
     /// Other machines do not reach it.
     only_here: bool,
+    /// Places for requests that are answered.
+    answers: Semaphore,
+    /// Places for those that wait for what some seconds change.
+    differences: Semaphore,
 }
