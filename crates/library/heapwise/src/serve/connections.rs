@@ -48,6 +48,7 @@ pub(super) fn serve(
         only_here,
         answers: Semaphore::new(MOST_ANSWERS),
         differences: Semaphore::new(MOST_DIFFERENCES),
+        texts: Semaphore::new(1),
     });
     local.block_on(runtime, async {
         tokio::task::spawn_local(accept(listener, served));

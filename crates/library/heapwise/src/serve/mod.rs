@@ -259,4 +259,6 @@ struct Served {
     answers: Semaphore,
     /// Places for those that wait for what some seconds change.
     differences: Semaphore,
+    /// Places for texts, which are large: each until it has been read.
+    texts: Semaphore,
 }

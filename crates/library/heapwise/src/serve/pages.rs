@@ -64,12 +64,17 @@ async fn profile<'a, B>(served: &'a Served, request: &Request<B>, name: &str, tu
             Some(before)
         }
     };
-    let now = served.profile.snapshot();
-    served.names.learn(&now).await;
-    if is_text {
-        return page(TEXT, text::text(&now, &served.names).into_bytes());
+    if is_text && !turn.take(&served.texts) {
+        return busy("another text is asked for already");
     }
-    match pprof::bytes(&now, before.as_ref(), default_type, &served.names) {
+    let mut now = served.profile.snapshot();
+    if is_text {
+        let all = text::shorten(&mut now);
+        let names = served.names.learn(&now.sites).await;
+        return page(TEXT, text::text(&now, all, &names).await.into_bytes());
+    }
+    let names = served.names.learn(&now.sites).await;
+    match pprof::bytes(&now, before.as_ref(), default_type, &names).await {
         Ok(bytes) => {
             let mut answer = page("application/octet-stream", bytes);
             let file =

@@ -3,7 +3,7 @@
 //! As in exports of recordings, addresses are as linked and each object file is mapped where it was linked to be, so `pprof -list` and
 //! `-disasm` find the instructions in the file. What Go leaves out is left out, too: frames that only lead to the allocator.
 
-use super::names::{Names, Shown};
+use super::names::{Learned, Shown};
 use heapwise_environment::harmless::escape;
 use heapwise_portable::profile::{Counts, Snapshot};
 use heapwise_trace::pprof::{
@@ -15,20 +15,26 @@ use std::io;
 /// Frames of a stack that are sampled; where there are as many, there may have been more.
 use heapwise_portable::MOST_FRAMES;
 
+/// So many sites are written before others get their turn.
+const AT_ONCE: usize = 64;
+
 const NO_STACK: &str = "[stacks beyond the bound]";
 const CUT: &str = "[cut stack]";
 
-/// The profile, or what has changed in it since a snapshot before.
-pub(super) fn bytes(
+/// The profile, or what has changed in it since a snapshot before. Others get their turn meanwhile.
+pub(super) async fn bytes(
     now: &Snapshot,
     before: Option<&Snapshot>,
     default_type: &str,
-    names: &Names,
+    names: &Learned<'_>,
 ) -> io::Result<Vec<u8>> {
     let mut writer = Writer::new(names);
     let mut out = Encoder::new(Vec::new());
     out.put(&writer.head(now, before, default_type))?;
     for (number, site) in now.sites.iter().enumerate() {
+        if number % AT_ONCE == 0 {
+            tokio::task::yield_now().await;
+        }
         let earlier = before.and_then(|before| before.sites.get(number)).map(|site| site.counts);
         let value = values(&site.counts, &earlier.unwrap_or_default());
         if value.iter().all(|value| *value == 0) {
@@ -52,7 +58,7 @@ fn values(now: &Counts, before: &Counts) -> Vec<i64> {
 }
 
 struct Writer<'a> {
-    names: &'a Names,
+    names: &'a Learned<'a>,
     strings: Strings,
     functions: Functions,
     /// By return address and how many of its lines are left out.
@@ -64,7 +70,7 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(names: &'a Names) -> Self {
+    fn new(names: &'a Learned<'a>) -> Self {
         Self {
             names,
             strings: Strings::default(),
