@@ -110,6 +110,23 @@ fn values_are_those_of_the_program() {
     }
 }
 
+/// A block for every KiB is seen, and what heapwise keeps for the profile is some hundred KiB.
+#[test]
+fn its_own_blocks_are_not_in_it() {
+    let _alone = alone();
+    let (_server, address) = serve(1 << 10);
+    let kept = keep_large(1);
+    for _ in 0..3 {
+        let read = Read::of(address, "/debug/pprof/heap");
+        assert_eq!(read.sums("keep_large")[2], 1);
+        for (stack, values, _) in &read.samples {
+            let is_own = |name: &str| name.contains("heapwise::serve") || name.contains("heapwise_portable");
+            assert!(!stack.iter().any(|(name, ..)| is_own(name)), "{values:?} {stack:#?}");
+        }
+    }
+    drop(kept);
+}
+
 #[test]
 fn stacks_begin_where_the_program_allocates() {
     let _alone = alone();
@@ -437,7 +454,7 @@ fn a_forked_child_serves_nothing_and_does_not_hang() {
     let child = unsafe { libc::fork() };
     if child == 0 {
         let more = keep_large(2);
-        let is_refused = start("127.0.0.1:0").is_err();
+        let is_refused = start("127.0.0.1:0").is_err_and(|error| error.to_string().contains("forked"));
         drop(more);
         drop(server);
         // SAFETY: it does not return, and runs nothing of the parent's.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Number of the recording that is under way, 0 if there is none.
 pub(super) static RECORDING: AtomicU32 = AtomicU32::new(0);
-/// The process that it is of. A child that was forked is another one.
+/// The process that it is of, from its beginning to its end, and 0 then. A child that was forked is another one.
 pub(super) static PROCESS: AtomicU32 = AtomicU32::new(0);
 /// Whether it is a profile in memory. Set before the number is.
 pub(super) static IS_PROFILE: AtomicBool = AtomicBool::new(false);

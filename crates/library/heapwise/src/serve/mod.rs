@@ -56,19 +56,15 @@ use crate::state::Use;
 use crate::tally::{self, Ignore};
 use crate::{record, state};
 use heapwise_portable::profile::{self, Collector, Profile};
-use heapwise_portable::spawn;
+use heapwise_portable::{Busy, spawn};
 use heapwise_trace::sampling::DEFAULT_SAMPLE_BYTES;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use tokio::runtime::Runtime;
 use tokio::sync::{Notify, Semaphore};
-
-/// The process that serves, 0 if there is none. A forked child has a copy.
-static PROCESS: AtomicU32 = AtomicU32::new(0);
 
 /// The least distance of sampled blocks. Below it, a thread would write down stacks most of its time.
 const LEAST_SAMPLE_BYTES: u64 = 1 << 10;
@@ -136,12 +132,8 @@ impl Options {
     pub fn start(&self, address: impl ToSocketAddrs) -> io::Result<Server> {
         // What heapwise allocates for it is not the program's.
         let (_ignore, _unrecorded) = (Ignore::begin(), record::exclude_this_thread());
-        let served = PROCESS.load(Ordering::Acquire);
-        if served != 0 && served != std::process::id() {
-            return Err(io::Error::other(
-                "a process that was forked from one that serves its profile cannot serve one",
-            ));
-        }
+        let _unsampled = Busy::enter();
+        profile::may_begin()?;
         is_installed()?;
         let addresses = self.permitted(address)?;
         let listener = TcpListener::bind(&addresses[..]).map_err(|error| {
@@ -169,7 +161,6 @@ impl Options {
                 .unwrap_or_else(|_| Err(io::Error::other("the thread that serves has panicked")));
             return Err(outcome.err().unwrap_or_else(|| io::Error::other("the thread that serves is gone")));
         }
-        PROCESS.store(std::process::id(), Ordering::Release);
         Ok(Server { address, stop, thread: Some(thread), process: std::process::id() })
     }
 
@@ -244,7 +235,6 @@ impl Drop for Server {
         self.stop.notify_one();
         // It has reported its panic.
         let _ = thread.join();
-        PROCESS.store(0, Ordering::Release);
     }
 }
 

@@ -92,6 +92,14 @@ pub fn begin(
     profile.ok_or_else(|| io::Error::other("no profile was begun"))
 }
 
+/// Whether a profile may begin, as far as the process is concerned. Waits for nothing.
+///
+/// # Errors
+/// It was forked from one that has a profile or a recording under way.
+pub fn may_begin() -> io::Result<()> {
+    session::may_begin()
+}
+
 /// Memory of this process, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
