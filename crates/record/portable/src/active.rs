@@ -1,5 +1,6 @@
 //! Whether this process records itself, and how that begins and ends.
 
+use super::environment::{self, RECORD_TO};
 use super::session::{self, Begin, Purpose};
 use super::state::{HOOKS, Hooks, INNER, IS_EXITING, Written, give_up, is_own_process};
 use super::writer::{self, Job};
@@ -10,11 +11,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::time::Duration;
-
-/// Names the file of a recording that begins with the process's first call; `%p` in it is the process id.
-pub(super) const RECORD_TO: &str = "HEAPWISE_RECORD_TO";
-/// At most how many bytes lie between two recorded blocks in such a recording.
-pub(super) const RECORD_EVERY: &str = "HEAPWISE_RECORD_EVERY";
 
 /// How long the end of the process waits for the file to be complete.
 const PATIENCE_AT_EXIT: Duration = Duration::from_secs(30);
@@ -44,19 +40,12 @@ pub fn begin_if_wanted(inner: &'static str, hooks: &'static Hooks) -> bool {
     }
     let _ = INNER.set(inner);
     let _ = HOOKS.set(hooks);
-    let path = std::env::var_os(RECORD_TO).filter(|path| !path.is_empty());
-    let Some(path) = path.filter(|_| system::may_trust_environment()) else { return false };
-    let path = match path.to_str() {
-        Some(text) => PathBuf::from(text.replace("%p", &std::process::id().to_string())),
-        None => PathBuf::from(path),
+    let Some(wanted) = environment::wanted().filter(|_| system::may_trust_environment()) else {
+        return false;
     };
-    let every = std::env::var(RECORD_EVERY).ok().filter(|text| !text.is_empty());
-    let every = every.map_or(Ok(DEFAULT_SAMPLE_BYTES), |text| {
-        let wrong = || io::Error::other(format!("{RECORD_EVERY} is {text:?} and not a number of bytes"));
-        text.parse().map_err(|_| wrong())
-    });
+    let every = wanted.sample_bytes.map(|bytes| bytes.unwrap_or(DEFAULT_SAMPLE_BYTES));
     // Windows' loader may block the new thread, so it is not waited for.
-    let begun = every.and_then(|every| begin(&path, every, false));
+    let begun = every.and_then(|every| begin(&wanted.path, every, false));
     if let Err(error) = &begun {
         complain(&format!("{RECORD_TO}: {error}"));
     }

@@ -34,6 +34,7 @@
 #![deny(unsafe_code)]
 
 mod active;
+pub mod environment;
 mod events;
 mod file;
 mod live;
