@@ -216,7 +216,7 @@ pub(super) mod tests {
     }
 
     fn site(stack: &[u64]) -> Site {
-        Site { stack: Arc::from(stack), counts: Counts::default() }
+        Site { stack: Arc::from(stack), most_bytes: 0, counts: Counts::default() }
     }
 
     #[test]

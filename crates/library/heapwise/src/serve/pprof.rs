@@ -5,7 +5,7 @@
 
 use super::names::{Learned, Shown};
 use heapwise_environment::harmless::escape;
-use heapwise_portable::profile::{Counts, Snapshot};
+use heapwise_portable::profile::{Counts, Site, Snapshot, Totals};
 use heapwise_trace::pprof::{
     Encoder, Functions, Label, Line, Location, Mapping, Profile, Sample, Strings, signed,
 };
@@ -41,7 +41,7 @@ pub(super) async fn bytes(
             continue;
         }
         let location_id = writer.locations(&site.stack, &mut out)?;
-        let label = writer.size(&site.counts);
+        let label = writer.size(site);
         out.put(&Profile { sample: vec![Sample { location_id, value, label }], ..Profile::default() })?;
     }
     writer.finish(out)
@@ -92,9 +92,10 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Go's label of each sample: how large its blocks are on average.
-    fn size(&mut self, counts: &Counts) -> Vec<Label> {
-        let size = counts.alloc_bytes.checked_div(counts.alloc_objects).filter(|size| *size > 0);
+    /// Go's label of each sample: how large its blocks are at most. An average would be another one in each profile, and readers that
+    /// compare profiles take samples with other labels for others.
+    fn size(&mut self, site: &Site) -> Vec<Label> {
+        let size = Some(site.most_bytes).filter(|size| *size > 0);
         let key = self.strings.index("bytes");
         size.map(|size| Label { key, num: signed(size), num_unit: key }).into_iter().collect()
     }
@@ -190,39 +191,61 @@ fn mapping_id(module: Option<usize>) -> u64 {
 }
 
 fn comments(now: &Snapshot, before: Option<&Snapshot>) -> Vec<String> {
-    let totals = &now.totals;
     let seconds = |ns: u64| ns as f64 / 1e9;
-    let mut comments = vec![
-        format!(
-            "heapwise {}: estimates from a sample, one block for every {} bytes; {} blocks were sampled, {} of them are live",
-            env!("CARGO_PKG_VERSION"),
-            now.sample_bytes,
-            totals.samples,
-            totals.live_samples
-        ),
-        match before {
-            Some(before) => format!("what {:.3} s changed", seconds(now.age_ns - before.age_ns)),
-            None => format!(
+    let earlier = before.map(|before| before.totals).unwrap_or_default();
+    let change = |of: fn(&Totals) -> u64| signed(of(&now.totals)) - signed(of(&earlier));
+    let (version, every) = (env!("CARGO_PKG_VERSION"), now.sample_bytes);
+    let head = format!("heapwise {version}: estimates from a sample, one block for every {every} bytes");
+    let (samples, live) = (change(|totals| totals.samples), change(|totals| totals.live_samples));
+    let mut comments = match before {
+        Some(before) => vec![
+            format!("{head}; {samples} blocks were sampled meanwhile, {live:+} are live"),
+            format!("what {:.3} s changed", seconds(now.age_ns - before.age_ns)),
+        ],
+        None => vec![
+            format!("{head}; {samples} blocks were sampled, {live} of them are live"),
+            format!(
                 "sampling began {:.3} s before; blocks from before that are not in it",
                 seconds(now.age_ns)
             ),
-        },
-        "a block that was resized counts as freed and allocated anew".to_owned(),
+        ],
+    };
+    comments.push("a block that was resized counts as freed and allocated anew".to_owned());
+    let warnings = [
+        (change(|totals| totals.lost_samples), "are missing, there was no room for them".to_owned()),
+        (
+            change(|totals| totals.unfollowed_samples),
+            "are allocated and never live, there was no place for them among the live ones".to_owned(),
+        ),
+        (change(|totals| totals.samples_without_stack), format!("have no stack: {NO_STACK}")),
     ];
-    if totals.lost_samples > 0 {
-        comments.push(format!(
-            "warning: {} samples are missing, there was no room for them",
-            totals.lost_samples
-        ));
-    }
-    if totals.unfollowed_samples > 0 {
-        comments.push(format!(
-            "warning: {} samples are allocated and never live, there was no place for them among the live ones",
-            totals.unfollowed_samples
-        ));
-    }
-    if totals.samples_without_stack > 0 {
-        comments.push(format!("warning: {} samples have no stack: {NO_STACK}", totals.samples_without_stack));
-    }
+    let warnings = warnings.into_iter().filter(|(count, _)| *count > 0);
+    comments.extend(warnings.map(|(count, what)| format!("warning: {count} samples {what}")));
     comments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_of_a_difference_are_of_the_difference() {
+        let snapshot = |samples, live_samples, lost_samples, age_ns| Snapshot {
+            sites: Vec::new(),
+            totals: Totals { samples, live_samples, lost_samples, ..Totals::default() },
+            sample_bytes: 512,
+            started_unix_ns: 0,
+            age_ns,
+        };
+        let (before, now) = (snapshot(1000, 500, 7, 1_000_000_000), snapshot(1030, 480, 7, 3_500_000_000));
+        let difference = comments(&now, Some(&before));
+        assert!(
+            difference[0].ends_with("; 30 blocks were sampled meanwhile, -20 are live"),
+            "{difference:?}"
+        );
+        assert_eq!((difference[1].as_str(), difference.len()), ("what 2.500 s changed", 3));
+        let whole = comments(&now, None);
+        assert!(whole[0].ends_with("; 1030 blocks were sampled, 480 of them are live"), "{whole:?}");
+        assert_eq!(whole[3], "warning: 7 samples are missing, there was no room for them");
+    }
 }

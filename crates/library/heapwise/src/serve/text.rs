@@ -81,6 +81,7 @@ mod tests {
     fn snapshot(sites: u64, frames: u64) -> Snapshot {
         let site = |n: u64| Site {
             stack: (0..frames).map(|frame| 0x10_0000 + n * frames + frame).collect::<Arc<[u64]>>(),
+            most_bytes: 0,
             counts: Counts { alloc_objects: 1, alloc_bytes: n + 1, live_objects: 1, live_bytes: n + 1 },
         };
         let sites = (0..sites).map(site).collect();

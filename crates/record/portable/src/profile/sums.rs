@@ -39,6 +39,8 @@ pub struct Counts {
 pub struct Site {
     /// Return addresses, innermost first, with heapwise's own; empty for all that found no place.
     pub stack: Arc<[u64]>,
+    /// The largest size of its class, in bytes; 0 for all that found no place.
+    pub most_bytes: u64,
     /// What is known of it.
     pub counts: Counts,
 }
@@ -117,7 +119,7 @@ impl Sums {
             stacks: FxHashMap::default(),
             n_frames: 0,
             ids: FxHashMap::default(),
-            sites: vec![Site { stack: Arc::from([]), counts: Counts::default() }],
+            sites: vec![Site { stack: Arc::from([]), most_bytes: 0, counts: Counts::default() }],
             live: FxHashMap::default(),
             leaving: FxHashMap::default(),
             totals: Totals::default(),
@@ -216,7 +218,8 @@ impl Sums {
             }
             let id = self.sites.len() as u32;
             self.ids.insert((number, class), id);
-            self.sites.push(Site { stack, counts: Counts::default() });
+            let most_bytes = 1u64.checked_shl(class.into()).unwrap_or(u64::MAX);
+            self.sites.push(Site { stack, most_bytes, counts: Counts::default() });
             Some(id)
         });
         found.unwrap_or_else(|| {
@@ -317,6 +320,8 @@ mod tests {
         allocated(&mut sums, 0x30, 24, &[1, 3]);
         let snapshot = sums.snapshot(Lost::default());
         let counts: Vec<_> = snapshot.sites.iter().map(|site| site.counts.live_objects).collect();
+        let sizes: Vec<_> = snapshot.sites.iter().map(|site| site.most_bytes).collect();
+        assert_eq!(sizes, [0, 32, 1 << 20, 32]);
         // Two sizes of one stack are two sites; a block that is always sampled stands for itself.
         assert_eq!(counts, [0, 16384, 1, 16384]);
         assert_eq!(snapshot.sites[1].counts.alloc_bytes, 16384 * 24);
