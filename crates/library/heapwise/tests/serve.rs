@@ -7,8 +7,9 @@ mod client;
 use client::{Read, get, metrics, read, send};
 use heapwise::serve::{Options, Server, start};
 use std::hint::black_box;
-use std::io::{ErrorKind, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -254,13 +255,50 @@ fn what_is_not_a_plain_question_is_refused() {
     assert_eq!(get(address, "/debug/pprof/").status, 200);
     let head = send(address, &format!("HEAD /metrics HTTP/1.1\r\n{host}\r\n")).expect("an answer");
     assert_eq!((head.status, head.body.len()), (200, 0));
-    // Nothing of the environment, nor of the command line, is in any answer.
-    let all = [get(address, "/metrics").text(), get(address, "/debug/pprof/heap?debug=1").text()].concat();
-    for (name, value) in
-        std::env::vars().filter(|(name, value)| value.len() > 20 && name.starts_with("CARGO_PKG"))
-    {
-        assert!(!all.contains(&value), "{name}");
+}
+
+const CANARY: &str = "HEAPWISE_TEST_CANARY";
+
+/// What a second process does, which has a secret in its environment, in its command line and in its memory: serves until its input ends.
+#[test]
+fn keeps_a_secret() {
+    let Ok(secret) = std::env::var(CANARY) else { return };
+    let (_server, address) = serve(512 << 10);
+    let blocks: Vec<Vec<u8>> = (0..10).map(|_| secret.as_bytes().repeat(MIB / 16)).collect();
+    println!("at {address}");
+    std::io::stdin().read_to_end(&mut Vec::new()).expect("it can be read");
+    drop(black_box(blocks));
+}
+
+#[test]
+fn secrets_of_the_program_are_in_no_answer() {
+    let _alone = alone();
+    let secret = format!("canary{:x}", std::process::id() as u64 + (1 << 40));
+    let mut child = Command::new(std::env::current_exe().expect("a test has a file"))
+        .args(["--exact", "keeps_a_secret", "--nocapture", &secret])
+        .env(CANARY, &secret)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it can be started again");
+    let lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+    let mut addresses =
+        lines.map_while(Result::ok).filter_map(|line| line.split_once("at ")?.1.parse::<SocketAddr>().ok());
+    let address = addresses.next().expect("it says where it is");
+    for path in ["/metrics", "/debug/pprof/", "/debug/pprof/heap?debug=1", "/secret"] {
+        let answer = get(address, path);
+        let all = [answer.head.clone(), answer.text()].concat();
+        assert!(!all.contains(&secret) && !all.contains("keeps_a_secret --nocapture"), "{path}: {all}");
     }
+    for path in ["/debug/pprof/heap", "/debug/pprof/allocs", "/debug/pprof/heap?seconds=1"] {
+        let read = Read::of(address, path);
+        let has_secret = |text: &String| text.contains(&secret) || text == "--nocapture" || text == CANARY;
+        assert_eq!(read.profile.string_table.iter().find(|text| has_secret(text)), None, "{path}");
+        // It is the profile of that program.
+        assert!(path.contains("seconds") || read.sums("keeps_a_secret")[2] == 10, "{path}");
+    }
+    drop(child.stdin.take());
+    assert!(child.wait().expect("it ends").success());
 }
 
 #[test]
