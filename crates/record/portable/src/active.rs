@@ -7,7 +7,7 @@ use super::writer::{self, Job};
 use super::{events, file, local, own, system};
 use heapwise_trace::sampling::DEFAULT_SAMPLE_BYTES;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::time::Duration;
@@ -148,16 +148,9 @@ pub fn finish(recording: u32, patience: Option<Duration>) -> Option<io::Result<W
             Writer::Done(outcome) => outcome,
             Writer::Starting | Writer::AtWork => Err(io::ErrorKind::TimedOut.into()),
         };
-        let path = match purpose {
-            Purpose::File(path) => path,
-            Purpose::Profile => PathBuf::new(),
-        };
         outcome.map_err(|error| {
             let what = "every whole section before that can be read";
-            io::Error::new(
-                error.kind(),
-                format!("the recording {} is cut off: {error}; {what}", path.display()),
-            )
+            io::Error::new(error.kind(), format!("{purpose} is cut off: {error}; {what}"))
         })
     })
 }

@@ -3,6 +3,7 @@
 use super::state::{IS_PROFILE, PROCESS, RECORDING, give_up, is_own_process};
 use super::{live, local, queue, sampler};
 use heapwise_trace::sampling::distance;
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,6 +17,15 @@ pub(super) enum Purpose {
     File(PathBuf),
     /// A profile in memory.
     Profile,
+}
+
+impl fmt::Display for Purpose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => write!(f, "the recording {}", path.display()),
+            Self::Profile => f.write_str("the profile that this program makes of its heap"),
+        }
+    }
 }
 
 struct Current {
@@ -55,11 +65,7 @@ pub(super) fn begin(
     may_begin()?;
     let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(current) = current.as_ref() {
-        let what = match &current.purpose {
-            Purpose::File(path) => format!("this program records to {} already", path.display()),
-            Purpose::Profile => "this program samples its heap for a profile already".to_owned(),
-        };
-        let what = format!("{what}; that has to be finished first");
+        let what = format!("{} is under way already; that has to be finished first", current.purpose);
         return Err(io::Error::new(io::ErrorKind::ResourceBusy, what));
     }
     PROCESS.store(std::process::id(), Ordering::Relaxed);

@@ -71,7 +71,7 @@ fn metrics(now: &Snapshot, memory: Memory) -> Vec<Metric> {
     all.extend([
         whole(
             "profile_period_bytes",
-            "At most so many bytes lie between two sampled blocks.",
+            "At most so many bytes lie between two sampled blocks on average.",
             now.sample_bytes,
         ),
         gauge(

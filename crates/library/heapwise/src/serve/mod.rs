@@ -40,8 +40,8 @@
 //!
 //! # What it costs
 //!
-//! 2.9 ns for a pair of an allocation and its end, of 9.2; docs/serve.md in the repository has the measurement. Two threads, which sleep while there is no request, look after it; where it
-//! is not started, there is nothing.
+//! 2.9 ns for a pair of an allocation and its end, of 9.2; docs/serve.md in the repository has the measurement. Two threads look after it: one wakes once a
+//! second, the other one sleeps until there is a request. Where it is not started, there is nothing.
 
 mod connections;
 mod guard;
