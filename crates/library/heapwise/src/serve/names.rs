@@ -1,6 +1,6 @@
 //! Names of addresses, looked up at a request and kept.
 
-use crate::entry_frames::{is_the_allocators, is_the_entry_of_the_allocator, makes_buffers};
+use crate::entry_frames::{is_the_entry_of_the_allocator, makes_buffers};
 use heapwise_environment::harmless::escape;
 use heapwise_portable::profile::Site;
 use heapwise_portable::{Function, Module, Modules, forget_debug_information, look_up};
@@ -173,8 +173,7 @@ impl Known {
 
     fn line(&mut self, frame: &Function) -> Line {
         let function = frame.function.as_deref().unwrap_or_default();
-        let is_entry = is_the_allocators(function)
-            || is_the_entry_of_the_allocator(function)
+        let is_entry = is_the_entry_of_the_allocator(function, frame.file.as_deref())
             || makes_buffers(function, frame.file.as_deref());
         Line {
             function: self.text(function),
