@@ -185,9 +185,8 @@ impl Options {
 
 fn is_installed() -> io::Result<()> {
     let _use = Use::counting();
-    let what = "there is nothing to profile: heapwise::Allocator is not the global allocator of this program; add: \
-        #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();";
-    if tally::is_installed() { Ok(()) } else { Err(io::Error::other(what)) }
+    let not_installed = || io::Error::other(format!("nothing can be profiled: {}", tally::NOT_INSTALLED));
+    tally::is_installed().then_some(()).ok_or_else(not_installed)
 }
 
 /// What the thread that serves needs. It is made there: a runtime must not end on a thread of another one, such as the caller's.

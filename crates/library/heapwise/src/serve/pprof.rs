@@ -7,7 +7,7 @@ use super::names::{Learned, Shown};
 use heapwise_environment::harmless::escape;
 use heapwise_portable::profile::{Counts, Site, Snapshot, Totals};
 use heapwise_trace::pprof::{
-    Encoder, Functions, Label, Line, Location, Mapping, Profile, Sample, Strings, signed,
+    Encoder, Functions, Label, Line, Loaded, Location, Mapping, Profile, Sample, Strings, signed,
 };
 use std::collections::HashMap;
 use std::io;
@@ -160,25 +160,14 @@ impl<'a> Writer<'a> {
             let path = number.map(|number| &modules[number].path);
             (path.is_none(), path.is_some_and(|path| *path != program.to_string_lossy()), *number)
         });
-        for (number, (from, to)) in ranges {
+        for (number, range) in ranges {
             let module = number.map(|number| &modules[number]);
-            let linked = |address: u64| module.map(|module| address.wrapping_sub(module.bias));
-            let start = module.and_then(|module| linked(module.start)).filter(|start| *start <= from);
-            let limit = module.and_then(|module| linked(module.end)).filter(|end| *end > to);
+            let loaded =
+                module.map(|module| Loaded { start: module.start, end: module.end, bias: module.bias });
             let filename = module.map_or("[unknown]".into(), |module| escape(&module.path));
-            let mapping = Mapping {
-                id: mapping_id(number),
-                memory_start: start.unwrap_or(from),
-                memory_limit: limit.unwrap_or(to.saturating_add(1)),
-                file_offset: 0,
-                filename: self.strings.index(&filename),
-                build_id: self.strings.index(module.map_or("", |module| &module.build_id)),
-                // Otherwise readers would look for names again, in files that may have been replaced by now.
-                has_functions: true,
-                has_filenames: true,
-                has_line_numbers: true,
-                has_inline_frames: true,
-            };
+            let filename = self.strings.index(&filename);
+            let build_id = self.strings.index(module.map_or("", |module| &module.build_id));
+            let mapping = Mapping::as_linked(mapping_id(number), range, loaded, filename, build_id);
             out.put(&Profile { mapping: vec![mapping], ..Profile::default() })?;
         }
         out.finish(self.functions, self.strings)

@@ -5,6 +5,7 @@
 use super::INNER;
 use crate::record::Recorded;
 use crate::state;
+use crate::tally::NOT_INSTALLED;
 use heapwise_collector::inside::{Ended, Inside, Request};
 use heapwise_portable::environment::{self, RECORD_TO};
 use heapwise_recorder::wrapped::{self, NoRecordGuard};
@@ -21,14 +22,12 @@ static ACTIVE: Mutex<Option<Inside>> = Mutex::new(None);
 /// The process that began it: a forked child has a copy of the recording above, perhaps locked for ever, that it must not use.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
-const NOT_INSTALLED: &str = "nothing can be recorded: heapwise::Allocator is not the global allocator of this program; add: \
-     #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();";
-
 /// Begins a recording, of everything if no distance is said. Its number: there is only one.
 pub(crate) fn start(path: &Path, sample_bytes: Option<u64>) -> io::Result<u32> {
     // The first call determines the allocator below the wrapper.
     drop(black_box(Box::new(black_box(0u8))));
-    let Some(&inner) = INNER.get() else { return Err(io::Error::other(NOT_INSTALLED)) };
+    let not_installed = || io::Error::other(format!("nothing can be recorded: {NOT_INSTALLED}"));
+    let &inner = INNER.get().ok_or_else(not_installed)?;
     let mut active = ACTIVE.lock().unwrap_or_else(PoisonError::into_inner);
     if wrapped::is_taken() {
         let problem =

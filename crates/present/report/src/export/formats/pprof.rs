@@ -12,7 +12,9 @@ use crate::export::moment::Moment;
 use crate::export::stacks::{self, Step};
 use crate::export::text;
 use heapwise_analysis::{Analysis, Numbers, PlaceId};
-use heapwise_trace::pprof::{Encoder, Functions, Line, Location, Mapping, Profile, Sample, Strings, signed};
+use heapwise_trace::pprof::{
+    Encoder, Functions, Line, Loaded, Location, Mapping, Profile, Sample, Strings, signed,
+};
 use rustc_hash::FxHashMap;
 use std::io::{self, Write};
 
@@ -192,26 +194,14 @@ impl Mappings {
             let name = text::last_part(&images[module].path);
             (name != program, !name.starts_with(program), name.contains(".so") || name.starts_with('['))
         });
-        let mappings = modules.into_iter().map(|(module, (from, to))| {
+        let mappings = modules.into_iter().map(|(module, range)| {
             let image = &images[module];
             let mut infos = analysis.processes.iter().flat_map(|p| &p.modules);
             let info = infos.find(|info| info.path == image.path && info.build_id == image.build_id);
-            let linked = |address: u64| info.map(|info| address.wrapping_sub(info.bias));
-            let start = info.and_then(|info| linked(info.start)).filter(|&start| start <= from);
-            let limit = info.and_then(|info| linked(info.end)).filter(|&end| end > to);
-            Mapping {
-                id: module as u64 + 1,
-                memory_start: start.unwrap_or(from),
-                memory_limit: limit.unwrap_or(to.saturating_add(1)),
-                file_offset: 0,
-                filename: strings.index(&text::harmless(&image.path)),
-                build_id: strings.index(&text::harmless(&image.build_id)),
-                // Otherwise readers would look for names again, in files that may have been replaced by now.
-                has_functions: true,
-                has_filenames: true,
-                has_line_numbers: true,
-                has_inline_frames: true,
-            }
+            let loaded = info.map(|info| Loaded { start: info.start, end: info.end, bias: info.bias });
+            let filename = strings.index(&text::harmless(&image.path));
+            let build_id = strings.index(&text::harmless(&image.build_id));
+            Mapping::as_linked(module as u64 + 1, range, loaded, filename, build_id)
         });
         mappings.collect()
     }
