@@ -1,6 +1,6 @@
 //! Frames between the code that allocates and the allocator, by their names. They are the same in every stack, and say nothing about the cause.
 //!
-//! Where only lines are in the debug information, names lack their modules: `alloc` is a function of the standard library's or of anybody's. The
+//! Where only lines are in the debug information, names lack their modules: `alloc` may be the standard library's or the program's. The
 //! file decides then.
 
 /// Whether a function is one that the compiler makes, where the global allocator is named, to call it. Its file is the one that names it.

@@ -326,7 +326,7 @@ fn idle_connections_take_no_place() {
 }
 
 #[test]
-fn who_waits_for_a_difference_keeps_nobody_out() {
+fn others_are_answered_while_differences_are_waited_for() {
     let _alone = alone();
     let (_server, address) = serve(512 << 10);
     let request = |method: &str, more: &str| {

@@ -1,5 +1,6 @@
 //! The thread that answers: a few connections at a time, one request each, and for each a time by which it is over.
 
+use super::turn::Turn;
 use super::{Served, names, pages};
 use heapwise_portable::profile::Profile;
 use hyper::server::conn::http1;
@@ -14,7 +15,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
-use tokio::sync::{Notify, Semaphore, SemaphorePermit};
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::LocalSet;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -28,8 +29,6 @@ const MOST_DIFFERENCES: usize = 4;
 const MOST_REQUEST_BYTES: usize = 16 << 10;
 /// Time for a request to arrive.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Time for an answer to be made and read.
-const ANSWER: Duration = Duration::from_secs(60);
 /// How often it is looked whether the other side still waits.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -89,45 +88,8 @@ impl Drop for Counted {
     }
 }
 
-/// How far a connection is.
-pub(super) struct Turn<'a> {
-    /// When it is over, whatever it does.
-    deadline: Cell<Instant>,
-    /// What it has one of, from its request to its end.
-    place: Cell<Option<SemaphorePermit<'a>>>,
-    is_waiting: Cell<bool>,
-}
-
-impl<'a> Turn<'a> {
-    fn new() -> Self {
-        let deadline = Cell::new(Instant::now() + PATIENCE);
-        Self { deadline, place: Cell::default(), is_waiting: Cell::new(false) }
-    }
-
-    /// Exchanges its place for one of these; `false` if there is none.
-    pub(super) fn take(&self, places: &'a Semaphore) -> bool {
-        let place = places.try_acquire().ok();
-        let has_place = place.is_some();
-        self.place.set(place);
-        has_place
-    }
-
-    /// Waits, unless the other side leaves: then this never returns.
-    pub(super) async fn wait(&self, time: Duration) {
-        self.deadline.set(Instant::now() + time + ANSWER);
-        self.is_waiting.set(true);
-        sleep(time).await;
-        self.is_waiting.set(false);
-        self.renew();
-    }
-
-    fn renew(&self) {
-        self.deadline.set(Instant::now() + ANSWER);
-    }
-}
-
 async fn connection(stream: TcpStream, served: Rc<Served>, _counted: Counted) {
-    let turn = Turn::new();
+    let turn = Turn::new(PATIENCE);
     let (served, turn) = (&*served, &turn);
     let service = service_fn(move |request| async move {
         turn.renew();
@@ -148,10 +110,10 @@ async fn connection(stream: TcpStream, served: Rc<Served>, _counted: Counted) {
         .header_read_timeout(PATIENCE);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     loop {
-        let next = turn.deadline.get().min(Instant::now() + LOOK);
+        let next = turn.deadline().min(Instant::now() + LOOK);
         if timeout_at(next, connection.as_mut()).await.is_ok()
-            || turn.deadline.get() <= Instant::now()
-            || turn.is_waiting.get() && has_left(&other_side)
+            || turn.deadline() <= Instant::now()
+            || turn.is_waiting() && has_left(&other_side)
         {
             return;
         }

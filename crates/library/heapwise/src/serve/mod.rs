@@ -50,6 +50,7 @@ mod names;
 mod pages;
 mod pprof;
 mod text;
+mod turn;
 
 use crate::sampled::{HOOKS, SAMPLING};
 use crate::state::Use;

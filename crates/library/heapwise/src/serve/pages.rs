@@ -1,6 +1,6 @@
 //! What is at which address.
 
-use super::connections::Turn;
+use super::turn::Turn;
 use super::{Served, guard, metrics, pprof, text};
 use heapwise_portable::profile::memory;
 use http_body_util::Full;
