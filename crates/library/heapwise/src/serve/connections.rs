@@ -120,7 +120,7 @@ async fn connection(stream: TcpStream, served: Rc<Served>, _counted: Counted) {
     }
 }
 
-/// A connection, and a view of it that says whether the other side is there: who serves it does not look before there is an answer.
+/// A connection, and a view of it that says whether the other side is there: hyper does not look where something came behind the request.
 fn with_view(stream: TcpStream) -> io::Result<(TcpStream, std::net::TcpStream)> {
     let stream = stream.into_std()?;
     let view = stream.try_clone()?;
