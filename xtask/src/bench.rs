@@ -111,18 +111,21 @@ fn wrappers(target: &Path, layouts: usize) -> Result<()> {
     for number in 0..layouts {
         let layout = folder.join(format!("layout-{number}"));
         std::fs::create_dir_all(&layout).with_context(|| format!("cannot make {}", layout.display()))?;
-        let arguments =
-            ["build", "--quiet", "--release", "-p", "wrappers", "--features", "snmalloc", "--bins"];
-        let status = cargo::command(&arguments)
-            .env("HEAPWISE_BENCH_LAYOUT", number.to_string())
-            .status()
-            .context("cannot run cargo")?;
-        if !status.success() && number > 0 {
+        let is_built = |features: &[&str]| -> Result<bool> {
+            let mut command =
+                cargo::command(&[&["build", "--quiet", "--release", "-p", "wrappers"], features].concat());
+            let status = command.env("HEAPWISE_BENCH_LAYOUT", number.to_string()).status();
+            Ok(status.context("cannot run cargo")?.success())
+        };
+        // The library has a branch more in each call where a program can serve, so the others are without that.
+        let are_built = is_built(&["--features", "snmalloc", "--bins"])?
+            && is_built(&["--features", "serve", "--bin", "wrapper_served"])?;
+        if !are_built && number > 0 {
             eprintln!("xtask: the linker does not shuffle (it is not lld); one layout has to do");
             return std::fs::remove_dir_all(&layout)
                 .with_context(|| format!("cannot remove {}", layout.display()));
         }
-        ensure!(status.success(), "cargo build -p wrappers --features snmalloc failed");
+        ensure!(are_built, "the programs of benches/wrappers do not build");
         for entry in std::fs::read_dir(target.join("release")).context("there is a folder of programs")? {
             let path = entry?.path();
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// When it does not build.
 pub fn workspace() -> Result<PathBuf> {
-    cargo::run(&["test", "--workspace", "--no-run"])?;
+    cargo::run(&[&["test"], cargo::WORKSPACE, &["--no-run"]].concat())?;
     Ok(cargo::target()?.join("debug"))
 }
 

@@ -4,6 +4,9 @@ use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// All packages, with what programs serve, which no package of the workspace has without being asked.
+pub const WORKSPACE: &[&str] = &["--workspace", "--features", "heapwise/serve,wrappers/serve"];
+
 /// The folder of the workspace.
 #[must_use]
 pub fn root() -> &'static Path {

@@ -57,7 +57,8 @@ impl Job {
 /// # Errors
 /// When they do not build.
 pub(crate) fn executables() -> Result<Vec<Job>> {
-    let arguments = ["test", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"];
+    let arguments =
+        [&["test"], cargo::WORKSPACE, &["--no-run", "--message-format", "json-render-diagnostics"]].concat();
     eprintln!("xtask: cargo {}", arguments.join(" "));
     let output = cargo::command(&arguments).stderr(Stdio::inherit()).output().context("cannot run cargo")?;
     ensure!(output.status.success(), "the tests do not build");

@@ -95,7 +95,9 @@ pub fn run(options: &Options) -> Result<()> {
             Step::Tidy => tidy::run()?,
             Step::Clippy => {
                 install::component("clippy", "clippy", options.install)?;
-                cargo::run(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+                cargo::run(
+                    &[&["clippy"], cargo::WORKSPACE, &["--all-targets", "--", "-D", "warnings"]].concat(),
+                )?;
                 let portable =
                     [&["clippy"], PORTABLE_RECORDER, &["--all-targets", "--", "-D", "warnings"]].concat();
                 cargo::run(&portable)?;
@@ -154,17 +156,17 @@ fn check_rust_only(arguments: &[&str]) -> Result<()> {
 
 /// What records programs on other systems is chosen on this one for its tests only. Of the whole workspace, since cargo would build
 /// other features of most dependencies for one package.
-const PORTABLE_RECORDER: &[&str] = &["--workspace", "--features", "heapwise/portable-recorder"];
+const PORTABLE_RECORDER: &[&str] =
+    &["--workspace", "--features", "heapwise/portable-recorder,heapwise/serve,wrappers/serve"];
 
 /// Runs the tests and the steps beside them, and reports how many tests there were.
 fn tests(steps: &[Step], may_install: bool) -> Result<()> {
     // What is compiled already comes first: a build for another system locks the folder for minutes.
     let mut jobs = vec![
-        // Its unit tests are those of a crate of the workspace. A profile is served beside recordings by the other tests: `benches/wrappers`
-        // have the feature.
+        // Its unit tests are those of a crate of the workspace. A profile is served beside recordings of everything by the other tests.
         Job::cargo(&[&["test"], PORTABLE_RECORDER, &["--test", "recording", "--test", "serve"]].concat()),
         // Of the whole workspace: without some crates, cargo would build other features of most dependencies.
-        Job::cargo(&["test", "--no-fail-fast", "--doc", "--workspace"]),
+        Job::cargo(&[&["test", "--no-fail-fast", "--doc"], cargo::WORKSPACE].concat()),
     ];
     for (_, name) in steps.iter().flat_map(|step| ALL.into_iter().find(|(one, _)| one == step)) {
         // This program, also when a build has put another one in its place.

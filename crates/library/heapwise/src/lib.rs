@@ -73,10 +73,10 @@
 //!
 //! With the feature `record-to` a program records itself: by `heapwise::record_to("program.hw")`, or without a line of code by
 //! `HEAPWISE_RECORD_TO=program.hw` in its environment (`%p` in it becomes the process id, so that each of several processes has a
-//! file). `heapwise report program.hw` shows what is in it. On Linux on x86-64 that is every call; the other systems have a
-//! *sample* of the blocks, one for every 512 KiB that are allocated; small blocks stand for many others, large ones are all
-//! there. Reports say how far the totals may be off. `Recorder::options().sample_every_bytes(n)`, or `HEAPWISE_RECORD_EVERY=n`,
-//! chooses another distance; 1 records everything. The file of a sample contains names of functions, files and lines, so it can
+//! file). `heapwise report program.hw` shows what is in it. On Linux on x86-64 that is every call, unless a sample is
+//! asked for; the other systems have a *sample* of the blocks, one for every 512 KiB that are allocated; small blocks stand for many
+//! others, large ones are all there. Reports say how far the totals may be off. `Recorder::options().sample_every_bytes(n)`, or
+//! `HEAPWISE_RECORD_EVERY=n`, chooses the distance on every system; 1 records everything. The file of a sample contains names of functions, files and lines, so it can
 //! be read on any machine.
 //!
 //! A recording ends with the process's `exit` at the latest. `std::process::exit` on Windows passes that by, and `abort`

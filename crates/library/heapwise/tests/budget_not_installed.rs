@@ -7,6 +7,8 @@ fn nothing_can_be_counted() {
 }
 
 #[test]
-#[should_panic(expected = "heapwise counts nothing, because it is not the global allocator of this program")]
+#[should_panic(
+    expected = "heapwise counts nothing: heapwise::Allocator is not the global allocator of this program"
+)]
 #[heapwise::budget(allocations = 1)]
 fn nor_by_the_attribute() {}

@@ -7,8 +7,9 @@ mod client;
 use client::{Read, get, metrics, read, send};
 use heapwise::serve::{Options, Server, start};
 use std::hint::black_box;
-use std::io::{ErrorKind, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -110,6 +111,23 @@ fn values_are_those_of_the_program() {
     }
 }
 
+/// A block for every KiB is seen, and what heapwise keeps for the profile is some hundred KiB.
+#[test]
+fn its_own_blocks_are_not_in_it() {
+    let _alone = alone();
+    let (_server, address) = serve(1 << 10);
+    let kept = keep_large(1);
+    for _ in 0..3 {
+        let read = Read::of(address, "/debug/pprof/heap");
+        assert_eq!(read.sums("keep_large")[2], 1);
+        for (stack, values, _) in &read.samples {
+            let is_own = |name: &str| name.contains("heapwise::serve") || name.contains("heapwise_portable");
+            assert!(!stack.iter().any(|(name, ..)| is_own(name)), "{values:?} {stack:#?}");
+        }
+    }
+    drop(kept);
+}
+
 #[test]
 fn stacks_begin_where_the_program_allocates() {
     let _alone = alone();
@@ -172,6 +190,14 @@ fn a_difference_is_what_the_seconds_changed() {
 #[test]
 fn metrics_are_those_of_the_profile_and_the_system() {
     let _alone = alone();
+    let (server, address) = serve(1 << 30);
+    let none = metrics(address);
+    assert_eq!(none["heapwise_profile_samples_total"].1, 0.0);
+    for of in ["live", "requested"] {
+        let error = format!("heapwise_heap_{of}_bytes_standard_error");
+        assert!(!none.contains_key(&error), "nothing is known of no samples, and that is not exact");
+    }
+    drop(server);
     let (_server, address) = serve(512 << 10);
     let kept = keep_large(40);
     let before = metrics(address);
@@ -229,41 +255,110 @@ fn what_is_not_a_plain_question_is_refused() {
     assert_eq!(get(address, "/debug/pprof/").status, 200);
     let head = send(address, &format!("HEAD /metrics HTTP/1.1\r\n{host}\r\n")).expect("an answer");
     assert_eq!((head.status, head.body.len()), (200, 0));
-    // Nothing of the environment, nor of the command line, is in any answer.
-    let all = [get(address, "/metrics").text(), get(address, "/debug/pprof/heap?debug=1").text()].concat();
-    for (name, value) in
-        std::env::vars().filter(|(name, value)| value.len() > 20 && name.starts_with("CARGO_PKG"))
-    {
-        assert!(!all.contains(&value), "{name}");
-    }
+}
+
+const CANARY: &str = "HEAPWISE_TEST_CANARY";
+
+/// What a second process does, which has a secret in its environment, in its command line and in its memory: serves until its input ends.
+#[test]
+fn keeps_a_secret() {
+    let Ok(secret) = std::env::var(CANARY) else { return };
+    let (_server, address) = serve(512 << 10);
+    let blocks: Vec<Vec<u8>> = (0..10).map(|_| secret.as_bytes().repeat(MIB / 16)).collect();
+    println!("at {address}");
+    std::io::stdin().read_to_end(&mut Vec::new()).expect("it can be read");
+    drop(black_box(blocks));
 }
 
 #[test]
-fn idle_connections_take_no_place_for_long() {
+fn secrets_of_the_program_are_in_no_answer() {
+    let _alone = alone();
+    let secret = format!("canary{:x}", std::process::id() as u64 + (1 << 40));
+    let mut child = Command::new(std::env::current_exe().expect("a test has a file"))
+        .args(["--exact", "keeps_a_secret", "--nocapture", &secret])
+        .env(CANARY, &secret)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it can be started again");
+    let lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+    let mut addresses =
+        lines.map_while(Result::ok).filter_map(|line| line.split_once("at ")?.1.parse::<SocketAddr>().ok());
+    let address = addresses.next().expect("it says where it is");
+    for path in ["/metrics", "/debug/pprof/", "/debug/pprof/heap?debug=1", "/secret"] {
+        let answer = get(address, path);
+        let all = [answer.head.clone(), answer.text()].concat();
+        assert!(!all.contains(&secret) && !all.contains("keeps_a_secret --nocapture"), "{path}: {all}");
+    }
+    for path in ["/debug/pprof/heap", "/debug/pprof/allocs", "/debug/pprof/heap?seconds=1"] {
+        let read = Read::of(address, path);
+        let has_secret = |text: &String| text.contains(&secret) || text == "--nocapture" || text == CANARY;
+        assert_eq!(read.profile.string_table.iter().find(|text| has_secret(text)), None, "{path}");
+        // It is the profile of that program.
+        assert!(path.contains("seconds") || read.sums("keeps_a_secret")[2] == 10, "{path}");
+    }
+    drop(child.stdin.take());
+    assert!(child.wait().expect("it ends").success());
+}
+
+#[test]
+fn idle_connections_take_no_place() {
     let _alone = alone();
     let (_server, address) = serve(512 << 10);
     let mut idle: Vec<TcpStream> =
-        (0..16).map(|_| TcpStream::connect(address).expect("a connection")).collect();
-    // They are counted one after another.
-    let is_busy =
-        || send(address, &format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\n\r\n")).map(|a| a.status);
+        (0..32).map(|_| TcpStream::connect(address).expect("a connection")).collect();
     let begin = Instant::now();
-    while is_busy() != Some(503) {
-        assert!(begin.elapsed() < Duration::from_secs(3), "all are answered");
-    }
     // Half of a request is none.
     idle[0].write_all(b"GET /met").expect("it is still there");
+    assert_eq!(get(address, "/metrics").status, 200);
     for stream in &mut idle {
         stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
         assert!(read(stream).is_none_or(|answer| answer.status == 408), "it was answered");
     }
     assert!(begin.elapsed() < Duration::from_secs(12), "{:?}", begin.elapsed());
-    assert_eq!(is_busy(), Some(200));
     let many: Vec<TcpStream> = (0..200).filter_map(|_| TcpStream::connect(address).ok()).collect();
     drop(many);
     let begin = Instant::now();
-    while is_busy() != Some(200) {
+    let request = format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    while send(address, &request).map(|answer| answer.status) != Some(200) {
         assert!(begin.elapsed() < Duration::from_secs(8), "it does not recover");
+    }
+}
+
+#[test]
+fn others_are_answered_while_differences_are_waited_for() {
+    let _alone = alone();
+    let (_server, address) = serve(512 << 10);
+    let request = |method: &str, more: &str| {
+        format!("{method} /debug/pprof/heap?seconds=3600 HTTP/1.1\r\nHost: {address}\r\n{more}\r\n")
+    };
+    let begin = Instant::now();
+    let mut waiting: Vec<TcpStream> =
+        (0..20).map(|_| TcpStream::connect(address).expect("a connection")).collect();
+    for (number, stream) in waiting.iter_mut().enumerate() {
+        // Some send what is no part of the request: then hyper does not look whether they are still there.
+        let more = ["", "Connection: close\r\n", "\r\nand more"][number % 3];
+        stream.write_all(request("GET", more).as_bytes()).expect("it is still there");
+        stream.set_read_timeout(Some(Duration::from_millis(500))).expect("a timeout");
+    }
+    // Four wait, others are refused; which ones is a matter of chance.
+    waiting.retain_mut(|stream| read(stream).is_none_or(|answer| answer.status != 503));
+    assert_eq!(waiting.len(), 4);
+    assert_eq!(get(address, "/metrics").status, 200);
+    let head = send(address, &request("HEAD", "")).expect("an answer");
+    assert_eq!((head.status, head.body.len()), (200, 0));
+    drop(waiting);
+    let short = format!("GET /debug/pprof/heap?seconds=1 HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    let are_answered = || {
+        let ask = || send(address, &short).is_some_and(|answer| answer.status == 200);
+        std::thread::scope(|scope| {
+            let all: Vec<_> = (0..4).map(|_| scope.spawn(ask)).collect();
+            all.into_iter().all(|one| one.join().expect("it asks"))
+        })
+    };
+    while !are_answered() {
+        assert!(begin.elapsed() < Duration::from_secs(30), "they have left, and keep their places");
+        std::thread::sleep(Duration::from_millis(100));
     }
 }
 
@@ -293,6 +388,21 @@ fn it_ends_when_it_is_dropped_and_begins_anew() {
     drop(kept);
 }
 
+/// What begins on a thread of the caller's runtime must not end there.
+#[test]
+fn an_error_in_async_code_is_an_error() {
+    let _alone = alone();
+    let (server, address) = serve(512 << 10);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let error = runtime.block_on(async { start("127.0.0.1:0") }).expect_err("one at a time");
+    assert_eq!(error.kind(), ErrorKind::ResourceBusy);
+    drop(server);
+    let server = runtime.block_on(async { start(address) }).expect("nothing is left of either");
+    metrics(address);
+    runtime.block_on(async { drop(server) });
+    assert!(TcpStream::connect(address).is_err());
+}
+
 #[test]
 fn an_address_that_others_reach_has_to_be_wanted() {
     let _alone = alone();
@@ -303,6 +413,31 @@ fn an_address_that_others_reach_has_to_be_wanted() {
     let address = SocketAddr::from(([127, 0, 0, 1], server.address().port()));
     let answer = send(address, "GET /metrics HTTP/1.1\r\nHost: profiles.example\r\n\r\n").expect("an answer");
     assert_eq!(answer.status, 200);
+}
+
+/// A service that waits for SIGTERM on a thread of its own would otherwise die of it.
+#[cfg(target_os = "linux")]
+#[test]
+fn its_threads_take_no_signal_of_the_program() {
+    let _alone = alone();
+    let (_server, address) = serve(512 << 10);
+    // Both are at work.
+    metrics(address);
+    let tasks = std::fs::read_dir("/proc/self/task").expect("the system lists threads");
+    let own = tasks.filter_map(|task| {
+        let status = std::fs::read_to_string(task.ok()?.path().join("status")).ok()?;
+        let of =
+            |name: &str| Some(status.lines().find_map(|line| line.strip_prefix(name))?.trim().to_owned());
+        let mask = u64::from_str_radix(&of("SigBlk:")?, 16).ok()?;
+        of("Name:").filter(|name| name.starts_with("heapwise-")).map(|name| (name, mask))
+    });
+    let own: Vec<(String, u64)> = own.collect();
+    assert_eq!(own.len(), 2, "{own:?}");
+    for (name, mask) in own {
+        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM, libc::SIGUSR1, libc::SIGALRM] {
+            assert!(mask >> (signal - 1) & 1 == 1, "{name} takes {signal}: {mask:x}");
+        }
+    }
 }
 
 struct Stop<'a>(&'a AtomicBool);
@@ -365,7 +500,7 @@ fn a_forked_child_serves_nothing_and_does_not_hang() {
     let child = unsafe { libc::fork() };
     if child == 0 {
         let more = keep_large(2);
-        let is_refused = start("127.0.0.1:0").is_err();
+        let is_refused = start("127.0.0.1:0").is_err_and(|error| error.to_string().contains("forked"));
         drop(more);
         drop(server);
         // SAFETY: it does not return, and runs nothing of the parent's.

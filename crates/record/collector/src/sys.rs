@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "makes system calls and maps memory")]
 
+use nix::sys::signal::{SigSet, SigmaskHow};
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
@@ -293,17 +294,10 @@ fn cpu_ns(whose: libc::c_int) -> u64 {
 
 /// Does something with all signals blocked on this thread, which a thread that it starts inherits: signals are the program's.
 pub(crate) fn with_signals_blocked<T>(work: impl FnOnce() -> T) -> T {
-    // SAFETY: zeros are a valid set of signals; both sets are ours, and only this thread's mask changes.
-    let before = unsafe {
-        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) =
-            (std::mem::zeroed(), std::mem::zeroed());
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, &raw mut before);
-        before
-    };
+    let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
     let result = work();
-    // SAFETY: as above; it is the mask that was there.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()) };
+    // It cannot fail: the set is one that the system has given.
+    let _ = before.map(|before| before.thread_set_mask());
     result
 }
 

@@ -1,20 +1,16 @@
 //! Whether this process records itself, and how that begins and ends.
 
+use super::environment::{self, RECORD_TO};
 use super::session::{self, Begin, Purpose};
 use super::state::{HOOKS, Hooks, INNER, IS_EXITING, Written, give_up, is_own_process};
 use super::writer::{self, Job};
-use super::{file, local, system};
+use super::{events, file, local, own, system};
 use heapwise_trace::sampling::DEFAULT_SAMPLE_BYTES;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::time::Duration;
-
-/// Names the file of a recording that begins with the process's first call; `%p` in it is the process id.
-pub(super) const RECORD_TO: &str = "HEAPWISE_RECORD_TO";
-/// At most how many bytes lie between two recorded blocks in such a recording.
-pub(super) const RECORD_EVERY: &str = "HEAPWISE_RECORD_EVERY";
 
 /// How long the end of the process waits for the file to be complete.
 const PATIENCE_AT_EXIT: Duration = Duration::from_secs(30);
@@ -44,19 +40,12 @@ pub fn begin_if_wanted(inner: &'static str, hooks: &'static Hooks) -> bool {
     }
     let _ = INNER.set(inner);
     let _ = HOOKS.set(hooks);
-    let path = std::env::var_os(RECORD_TO).filter(|path| !path.is_empty());
-    let Some(path) = path.filter(|_| system::may_trust_environment()) else { return false };
-    let path = match path.to_str() {
-        Some(text) => PathBuf::from(text.replace("%p", &std::process::id().to_string())),
-        None => PathBuf::from(path),
+    let Some(wanted) = environment::wanted().filter(|_| system::may_trust_environment()) else {
+        return false;
     };
-    let every = std::env::var(RECORD_EVERY).ok().filter(|text| !text.is_empty());
-    let every = every.map_or(Ok(DEFAULT_SAMPLE_BYTES), |text| {
-        let wrong = || io::Error::other(format!("{RECORD_EVERY} is {text:?} and not a number of bytes"));
-        text.parse().map_err(|_| wrong())
-    });
+    let every = wanted.sample_bytes.map(|bytes| bytes.unwrap_or(DEFAULT_SAMPLE_BYTES));
     // Windows' loader may block the new thread, so it is not waited for.
-    let begun = every.and_then(|every| begin(&path, every, false));
+    let begun = every.and_then(|every| begin(&wanted.path, every, false));
     if let Err(error) = &begun {
         complain(&format!("{RECORD_TO}: {error}"));
     }
@@ -83,6 +72,12 @@ pub fn start(path: &Path, sample_bytes: u64, hooks: &'static Hooks, begun: impl 
 }
 
 fn begin(path: &Path, sample_bytes: u64, may_wait: bool) -> io::Result<u32> {
+    let block = Box::new(0u8);
+    if !events::is_in_the_format(std::ptr::from_ref(&*block).addr()) {
+        let why = "blocks of this system are at addresses of 48 bits, and the format of recordings has 47; \
+            a profile is possible: heapwise::serve";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+    }
     let number = session::begin(Purpose::File(path.to_owned()), sample_bytes, |begin| {
         let file = file::create(path)?;
         let &Begin { sample_bytes, began, started_unix_ns } = begin;
@@ -100,8 +95,7 @@ fn begin(path: &Path, sample_bytes: u64, may_wait: bool) -> io::Result<u32> {
 
 fn start_writer(job: Job, may_wait: bool) -> io::Result<()> {
     *lock(&OUTCOME) = Writer::Starting;
-    std::thread::Builder::new().name("heapwise-record".to_owned()).spawn(move || {
-        local::stay_busy();
+    own::spawn("heapwise-record", move || {
         let mut last = Last(Err(io::Error::other("the thread that writes the recording has panicked")));
         last.0 = writer::run(job, || tell(Writer::AtWork));
     })?;
@@ -154,16 +148,9 @@ pub fn finish(recording: u32, patience: Option<Duration>) -> Option<io::Result<W
             Writer::Done(outcome) => outcome,
             Writer::Starting | Writer::AtWork => Err(io::ErrorKind::TimedOut.into()),
         };
-        let path = match purpose {
-            Purpose::File(path) => path,
-            Purpose::Profile => PathBuf::new(),
-        };
         outcome.map_err(|error| {
             let what = "every whole section before that can be read";
-            io::Error::new(
-                error.kind(),
-                format!("the recording {} is cut off: {error}; {what}", path.display()),
-            )
+            io::Error::new(error.kind(), format!("{purpose} is cut off: {error}; {what}"))
         })
     })
 }

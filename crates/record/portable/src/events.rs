@@ -4,7 +4,7 @@ use super::local::{self, Busy};
 use super::queue::{self, Kind, Note};
 use super::stack::Stack;
 use super::state::Active;
-use super::{live, sampler, system};
+use super::{live, system};
 use heapwise_trace::event::{AllocFunction, MarkKind};
 use heapwise_trace::live::layout::MARK_NAME_BYTES;
 use std::alloc::Layout;
@@ -35,16 +35,30 @@ pub(super) fn arrived(new: *mut u8, size: usize) {
 
 fn note_block(address: usize, kind: Kind, size: usize) {
     let Some((_busy, active)) = enter() else { return };
-    // The format has 44 bits for an address in units of eight bytes.
-    if address & 7 != 0 || address as u64 >> 47 != 0 || !live::insert(address) {
+    if !has_room_for(address, active) {
         return queue::lose();
     }
-    let is_queued =
-        push(&active, Note { kind, address: address as u64, size: size as u64 }, &Stack::capture());
+    let known = match (live::insert(address), active.is_profile) {
+        (true, _) => address as u64,
+        // It was allocated all the same.
+        (false, true) => queue::UNFOLLOWED,
+        (false, false) => return queue::lose(),
+    };
+    let is_queued = push(&active, Note { kind, address: known, size: size as u64 }, &Stack::capture());
     if !is_queued {
         // Its free is not to be noted either.
         live::remove(address);
     }
+}
+
+/// The file's format has 44 bits for an address in units of eight bytes; a profile has room for any.
+fn has_room_for(address: usize, active: Active) -> bool {
+    active.is_profile || address & 7 == 0 && is_in_the_format(address)
+}
+
+/// Whether a recording can have this address. On some processors, such as those of AArch64, blocks are above that.
+pub(super) fn is_in_the_format(address: usize) -> bool {
+    address as u64 >> 47 == 0
 }
 
 /// A block is about to be freed.
@@ -65,8 +79,8 @@ fn leave(block: *mut u8, kind: Kind) -> bool {
     if !live::remove(address) {
         return false;
     }
-    if address & 7 != 0 || address as u64 >> 47 != 0 {
-        queue::lose();
+    if !has_room_for(address, active) {
+        queue::lose_one(kind);
         return false;
     }
     push(&active, Note { kind, address: address as u64, size: 0 }, &Stack::none());
@@ -78,7 +92,7 @@ fn leave(block: *mut u8, kind: Kind) -> bool {
 #[inline(never)]
 pub(super) fn stays(block: *mut u8, layout: &Layout, size: usize, is_noted: bool) {
     if is_noted {
-        note_block(block as usize, Kind::ReallocEnd, layout.size());
+        note_block(block as usize, Kind::Stays, layout.size());
     }
     fail(size, AllocFunction::Realloc);
 }
@@ -92,6 +106,10 @@ pub(super) fn refused(layout: &Layout, function: AllocFunction) {
 
 fn fail(size: usize, function: AllocFunction) {
     let Some((_busy, active)) = enter() else { return };
+    if active.is_profile {
+        // It has no refusals.
+        return;
+    }
     push(&active, Note { kind: Kind::Failed { function }, address: 0, size: size as u64 }, &Stack::capture());
 }
 
@@ -99,6 +117,10 @@ fn fail(size: usize, function: AllocFunction) {
 pub fn mark(kind: MarkKind, name: &str) {
     const CUT: &str = "…";
     let Some((_busy, active)) = enter() else { return };
+    if active.is_profile {
+        // It has none.
+        return;
+    }
     let Some(who) = local::count(active.recording) else { return queue::lose() };
     tell_name(who.thread, who.before);
     let mut cut = [0; MARK_NAME_BYTES];
@@ -110,7 +132,7 @@ pub fn mark(kind: MarkKind, name: &str) {
         cut[len..len + CUT.len()].copy_from_slice(CUT.as_bytes());
         &cut[..len + CUT.len()]
     };
-    queue::mark(who.thread, kind, name, sampler::always_wins());
+    queue::mark(who.thread, kind, name, active.patience());
 }
 
 /// Begins to note something, unless this thread does so already or nothing is to be noted here.
@@ -121,12 +143,13 @@ fn enter() -> Option<(Busy, Active)> {
 
 fn push(active: &Active, note: Note, stack: &Stack) -> bool {
     let Some(who) = local::count(active.recording) else {
-        queue::lose();
+        queue::lose_one(note.kind);
         return false;
     };
-    tell_name(who.thread, who.before);
-    // In a sample, no thread waits for long: a single event of many is not worth it.
-    queue::push(who.thread, note, stack.frames(), sampler::always_wins())
+    if !active.is_profile {
+        tell_name(who.thread, who.before);
+    }
+    queue::push(who.thread, note, stack.frames(), active.patience())
 }
 
 /// Reports a thread's name, if its number of events so far is one at which that is done.

@@ -34,11 +34,13 @@
 #![deny(unsafe_code)]
 
 mod active;
+pub mod environment;
 mod events;
 mod file;
 mod live;
 mod local;
 mod modules;
+mod own;
 pub mod profile;
 mod queue;
 mod sampler;
@@ -54,7 +56,9 @@ pub use active::{begin_if_wanted, finish, start};
 pub use events::mark;
 pub use heapwise_trace::event::{AllocFunction, MarkKind};
 pub use heapwise_trace::file::records::EnvironmentFinding;
+pub use local::Busy;
 pub use modules::Modules;
+pub use own::spawn;
 pub use stack::MOST_FRAMES;
 pub use state::{Hooks, Written};
 pub use symbols::{Found, Function, forget_debug_information, look_up};

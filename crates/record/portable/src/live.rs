@@ -2,7 +2,7 @@
 //!
 //! Where all blocks are noted, every free is, and nothing of this is needed.
 
-use super::sampler;
+use super::{sampler, system};
 use heapwise_trace::sampling::noted::{self, CLASSES, Line, Noted};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{PoisonError, RwLock};
@@ -13,7 +13,9 @@ static LINES: RwLock<Vec<Line>> = RwLock::new(Vec::new());
 
 /// Makes room, before a recording begins.
 pub(super) fn prepare(sample_bytes: u64) {
-    let count = if sample_bytes > 1 { noted::lines(sample_bytes) } else { 0 };
+    // What is live may be all that the system has.
+    let memory = system::memory_bytes().unwrap_or(noted::USUAL_BYTES);
+    let count = if sample_bytes > 1 { noted::lines(sample_bytes, memory) } else { 0 };
     set(std::iter::repeat_with(Line::default).take(count).collect());
 }
 

@@ -70,14 +70,15 @@ pub(super) fn stir(seed: u64) {
 
 /// As long as it lives, nothing that this thread does is noted.
 #[derive(Debug)]
-pub(super) struct Busy {
+#[must_use = "it ends when this is dropped"]
+pub struct Busy {
     _of_this_thread: std::marker::PhantomData<*const ()>,
 }
 
 impl Busy {
     /// `None` if the thread is busy already, or its thread-local storage is gone.
     #[inline]
-    pub(super) fn enter() -> Option<Self> {
+    pub fn enter() -> Option<Self> {
         let is_free = LOCAL.try_with(|local| !local.is_busy.replace(true)).unwrap_or(false);
         // Not made before that is known: its end would free the thread.
         is_free.then(|| Self { _of_this_thread: std::marker::PhantomData })

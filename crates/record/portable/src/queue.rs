@@ -10,10 +10,27 @@ use std::time::{Duration, Instant};
 
 /// Words of a buffer: two of these are what the queue takes. 4 MiB each.
 const WORDS: usize = 512 << 10;
-/// How long a thread waits when the writer does not keep up, if all events are recorded.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// The same in a sample.
-const SHORT_PATIENCE: Duration = Duration::from_millis(20);
+
+/// How long a thread waits for room when what empties the queue does not keep up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// Where all events are recorded.
+    Long,
+    /// In the recording of a sample.
+    Short,
+    /// For a profile, which the program is not to notice: what is lost there is counted.
+    None,
+}
+
+impl Patience {
+    fn duration(self) -> Duration {
+        match self {
+            Self::Long => Duration::from_secs(5),
+            Self::Short => Duration::from_millis(20),
+            Self::None => Duration::ZERO,
+        }
+    }
+}
 
 static IS_TO_STOP: AtomicBool = AtomicBool::new(false);
 
@@ -30,17 +47,28 @@ pub(super) fn is_to_stop() -> bool {
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    Alloc { function: AllocFunction, align_log2: u8 },
+    Alloc {
+        function: AllocFunction,
+        align_log2: u8,
+    },
     Free,
     ReallocBegin,
     ReallocEnd,
-    Failed { function: AllocFunction },
+    /// The allocator refused to resize a block, which stays.
+    Stays,
+    Failed {
+        function: AllocFunction,
+    },
 }
+
+/// Stands for the address of a block that there is no place for among the live ones.
+pub(super) const UNFOLLOWED: u64 = 0;
 
 /// What happened to which block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Note {
     pub(super) kind: Kind,
+    /// In a profile, [`UNFOLLOWED`] for a block whose end will not be noted.
     pub(super) address: u64,
     pub(super) size: u64,
 }
@@ -64,6 +92,7 @@ struct State {
 static STATE: Mutex<State> = Mutex::new(State { words: Vec::new(), began: None });
 static HAS_WORK: Condvar = Condvar::new();
 static LOST: AtomicU64 = AtomicU64::new(0);
+static LOST_FREES: AtomicU64 = AtomicU64::new(0);
 
 const MARK: u64 = 6;
 const NAME: u64 = 7;
@@ -78,6 +107,7 @@ pub(super) fn open(began: Instant) {
     let words = Vec::with_capacity(WORDS);
     *lock() = State { words, began: Some(began) };
     LOST.store(0, Ordering::Relaxed);
+    LOST_FREES.store(0, Ordering::Relaxed);
 }
 
 /// Takes no more events, and gives what is left.
@@ -85,18 +115,39 @@ pub(super) fn close() -> Vec<u64> {
     std::mem::replace(&mut *lock(), State { words: Vec::new(), began: None }).words
 }
 
-/// Counts an event that is not in the recording.
+/// Events that are missing. Names of threads are not among them: they are reported again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Lost {
+    /// Ends of blocks, or the beginnings of their reallocations.
+    pub(super) frees: u64,
+    /// All others.
+    pub(super) others: u64,
+}
+
+impl Lost {
+    pub(super) fn all(self) -> u64 {
+        self.frees + self.others
+    }
+}
+
+/// Counts an event that is not in the recording, other than the end of a block.
 pub(super) fn lose() {
     LOST.fetch_add(1, Ordering::Relaxed);
 }
 
+/// Counts an event of this kind that is not in the recording.
+pub(super) fn lose_one(kind: Kind) {
+    let count = if matches!(kind, Kind::Free | Kind::ReallocBegin) { &LOST_FREES } else { &LOST };
+    count.fetch_add(1, Ordering::Relaxed);
+}
+
 /// How many events are not in the recording.
-pub(super) fn lost() -> u64 {
-    LOST.load(Ordering::Relaxed)
+pub(super) fn lost() -> Lost {
+    Lost { frees: LOST_FREES.load(Ordering::Relaxed), others: LOST.load(Ordering::Relaxed) }
 }
 
 /// Hands an event over; `false` if it was lost, or if the recording is over.
-pub(super) fn push(thread: u32, note: Note, frames: &[usize], is_patient: bool) -> bool {
+pub(super) fn push(thread: u32, note: Note, frames: &[usize], patience: Patience) -> bool {
     let frames = &frames[..frames.len().min(super::stack::MOST_FRAMES)];
     let (kind, extra) = match note.kind {
         Kind::Alloc { function, align_log2 } => (1, function as u64 | u64::from(align_log2) << 4),
@@ -104,8 +155,12 @@ pub(super) fn push(thread: u32, note: Note, frames: &[usize], is_patient: bool) 
         Kind::ReallocBegin => (3, 0),
         Kind::ReallocEnd => (4, 0),
         Kind::Failed { function } => (5, function as u64),
+        Kind::Stays => (8, 0),
     };
-    let Some(mut state) = with_room(4 + frames.len(), is_patient) else { return false };
+    let Some(mut state) = with_room(4 + frames.len(), patience) else {
+        lose_one(note.kind);
+        return false;
+    };
     let Some(began) = state.began else { return false };
     let time_ns = began.elapsed().as_nanos() as u64;
     let header = kind | extra << 4 | (frames.len() as u64) << 16 | u64::from(thread) << 32;
@@ -121,7 +176,7 @@ pub(super) fn push(thread: u32, note: Note, frames: &[usize], is_patient: bool) 
 
 /// Hands over a thread's name. Without room for it, it is dropped and reported again later.
 pub(super) fn name(thread: u32, id: u64, name: &[u8]) {
-    let Some(mut state) = with_room(2 + name.len().div_ceil(8), false) else { return };
+    let Some(mut state) = with_room(2 + name.len().div_ceil(8), Patience::Short) else { return };
     if state.began.is_none() {
         return;
     }
@@ -130,8 +185,8 @@ pub(super) fn name(thread: u32, id: u64, name: &[u8]) {
 }
 
 /// Hands a mark over, with a name that is short enough. It is counted as lost if there is no room for it.
-pub(super) fn mark(thread: u32, kind: MarkKind, name: &[u8], is_patient: bool) {
-    let Some(mut state) = with_room(2 + name.len().div_ceil(8), is_patient) else { return };
+pub(super) fn mark(thread: u32, kind: MarkKind, name: &[u8], patience: Patience) {
+    let Some(mut state) = with_room(2 + name.len().div_ceil(8), patience) else { return lose() };
     let Some(began) = state.began else { return };
     let time_ns = began.elapsed().as_nanos() as u64;
     let header = MARK | (kind as u64) << 4 | (name.len() as u64) << 16 | u64::from(thread) << 32;
@@ -148,7 +203,7 @@ fn in_words(text: &[u8]) -> impl Iterator<Item = u64> {
 }
 
 /// The buffer with room for so many words. The buffer never grows, so this allocates nothing.
-fn with_room(words: usize, is_patient: bool) -> Option<MutexGuard<'static, State>> {
+fn with_room(words: usize, patience: Patience) -> Option<MutexGuard<'static, State>> {
     debug_assert!(words <= MOST_WORDS);
     let has_room =
         |state: &State| state.began.is_none() || state.words.capacity() - state.words.len() >= words;
@@ -157,7 +212,10 @@ fn with_room(words: usize, is_patient: bool) -> Option<MutexGuard<'static, State
         return Some(state);
     }
     drop(state);
-    let (begin, patience) = (Instant::now(), if is_patient { PATIENCE } else { SHORT_PATIENCE });
+    if patience == Patience::None {
+        return None;
+    }
+    let begin = Instant::now();
     loop {
         HAS_WORK.notify_one();
         std::thread::sleep(Duration::from_micros(200));
@@ -166,8 +224,7 @@ fn with_room(words: usize, is_patient: bool) -> Option<MutexGuard<'static, State
             return Some(state);
         }
         drop(state);
-        if begin.elapsed() > patience {
-            lose();
+        if begin.elapsed() > patience.duration() {
             return None;
         }
     }
@@ -229,6 +286,7 @@ pub(super) fn entries(words: &[u64]) -> impl Iterator<Item = Entry<'_>> {
             2 => Kind::Free,
             3 => Kind::ReallocBegin,
             4 => Kind::ReallocEnd,
+            8 => Kind::Stays,
             _ => Kind::Failed { function },
         };
         let (&[time_ns, address, size], more) = more.split_first_chunk::<3>()?;

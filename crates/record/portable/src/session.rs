@@ -1,8 +1,9 @@
 //! Who uses the sampler: a recording or a profile, one at a time.
 
-use super::state::{PROCESS, RECORDING, give_up, is_own_process};
+use super::state::{IS_PROFILE, PROCESS, RECORDING, give_up, is_own_process};
 use super::{live, local, queue, sampler};
 use heapwise_trace::sampling::distance;
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,6 +17,15 @@ pub(super) enum Purpose {
     File(PathBuf),
     /// A profile in memory.
     Profile,
+}
+
+impl fmt::Display for Purpose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => write!(f, "the recording {}", path.display()),
+            Self::Profile => f.write_str("the profile that this program makes of its heap"),
+        }
+    }
 }
 
 struct Current {
@@ -35,6 +45,16 @@ pub(super) struct Begin {
     pub(super) started_unix_ns: u64,
 }
 
+/// Refuses a forked child, without the lock, of which it has a copy that may be held for ever.
+pub(super) fn may_begin() -> io::Result<()> {
+    let process = PROCESS.load(Ordering::Relaxed);
+    if process == 0 || process == std::process::id() {
+        return Ok(());
+    }
+    let what = "a process that was forked from one that records itself or serves its profile can do neither";
+    Err(io::Error::other(what))
+}
+
 /// Begins to note blocks, when `start` has started what empties the queue. The number of this use.
 pub(super) fn begin(
     purpose: Purpose,
@@ -42,15 +62,13 @@ pub(super) fn begin(
     start: impl FnOnce(&Begin) -> io::Result<()>,
 ) -> io::Result<u32> {
     static LAST: AtomicU32 = AtomicU32::new(0);
+    may_begin()?;
     let mut current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(current) = current.as_ref().filter(|_| is_own_process()) {
-        let what = match &current.purpose {
-            Purpose::File(path) => format!("this program records to {} already", path.display()),
-            Purpose::Profile => "this program samples its heap for a profile already".to_owned(),
-        };
-        let what = format!("{what}; that has to be finished first");
+    if let Some(current) = current.as_ref() {
+        let what = format!("{} is under way already; that has to be finished first", current.purpose);
         return Err(io::Error::new(io::ErrorKind::ResourceBusy, what));
     }
+    PROCESS.store(std::process::id(), Ordering::Relaxed);
     let (began, started) = (Instant::now(), SystemTime::now());
     let since_1970 = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let started_unix_ns = since_1970.as_nanos() as u64;
@@ -63,10 +81,11 @@ pub(super) fn begin(
     if let Err(error) = start(&begin) {
         drop(queue::close());
         live::clear();
+        PROCESS.store(0, Ordering::Relaxed);
         return Err(error);
     }
     let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
-    PROCESS.store(std::process::id(), Ordering::Relaxed);
+    IS_PROFILE.store(purpose == Purpose::Profile, Ordering::Relaxed);
     RECORDING.store(number, Ordering::Release);
     *current = Some(Current { number, purpose });
     Ok(number)
@@ -84,6 +103,7 @@ pub(super) fn end<T>(number: u32, wait: impl FnOnce(Purpose) -> T) -> Option<T> 
     queue::wake();
     let outcome = wait(purpose);
     live::clear();
+    PROCESS.store(0, Ordering::Relaxed);
     Some(outcome)
 }
 

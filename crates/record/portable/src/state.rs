@@ -1,5 +1,7 @@
 //! State of this process's recording, for the code that notes, writes and ends it.
 
+use super::queue::Patience;
+use super::sampler;
 use heapwise_trace::file::records::EnvironmentFinding;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -7,8 +9,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Number of the recording that is under way, 0 if there is none.
 pub(super) static RECORDING: AtomicU32 = AtomicU32::new(0);
-/// The process that it is of. A child that was forked is another one.
+/// The process that it is of, from its beginning to its end, and 0 then. A child that was forked is another one.
 pub(super) static PROCESS: AtomicU32 = AtomicU32::new(0);
+/// Whether it is a profile in memory. Set before the number is.
+pub(super) static IS_PROFILE: AtomicBool = AtomicBool::new(false);
 pub(super) static IS_EXITING: AtomicBool = AtomicBool::new(false);
 /// The type of the inner allocator.
 pub(super) static INNER: OnceLock<&'static str> = OnceLock::new();
@@ -17,13 +21,26 @@ pub(super) static INNER: OnceLock<&'static str> = OnceLock::new();
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Active {
     pub(super) recording: u32,
+    /// It is a profile in memory, not a file.
+    pub(super) is_profile: bool,
 }
 
 impl Active {
     #[inline]
     pub(super) fn here() -> Option<Self> {
         let recording = RECORDING.load(Ordering::Acquire);
-        (recording != 0 && is_own_process()).then_some(Self { recording })
+        let is_profile = IS_PROFILE.load(Ordering::Relaxed);
+        (recording != 0 && is_own_process()).then_some(Self { recording, is_profile })
+    }
+
+    /// How long its threads wait where the queue is full.
+    pub(super) fn patience(self) -> Patience {
+        match (self.is_profile, sampler::always_wins()) {
+            (true, _) => Patience::None,
+            (false, true) => Patience::Long,
+            // A single event of many is not worth it.
+            (false, false) => Patience::Short,
+        }
     }
 }
 

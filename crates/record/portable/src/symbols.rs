@@ -47,7 +47,11 @@ fn is_own_file(file: &str) -> bool {
     let is_the_librarys = |name: &str| {
         let folder = file.strip_suffix(name).and_then(|path| path.strip_suffix('/')).unwrap_or_default();
         let folder = folder.rsplit('/').next().unwrap_or_default();
-        folder.strip_prefix("heapwise").is_some_and(|version| version.is_empty() || version.starts_with('-'))
+        let is_version = |rest: &str| {
+            rest.strip_prefix('-')
+                .is_some_and(|version| version.starts_with(|first: char| first.is_ascii_digit()))
+        };
+        folder.strip_prefix("heapwise").is_some_and(|rest| rest.is_empty() || is_version(rest))
     };
     own.contains("portable") && file.contains(own)
         || OWN_FILES.iter().any(|name| is_the_librarys(name))
@@ -111,8 +115,12 @@ mod tests {
             assert!(is_own_file(file), "{file}");
         }
         assert!(is_own_file(&format!("/home/me/{}", file!())));
-        let users =
-            ["src/allocator.rs", "/home/me/my-heapwise/src/allocator.rs", "/home/me/heapwise/src/main.rs"];
+        let users = [
+            "src/allocator.rs",
+            "/home/me/my-heapwise/src/allocator.rs",
+            "/home/me/heapwise-server/src/allocator.rs",
+            "/home/me/heapwise/src/main.rs",
+        ];
         assert!(!users.iter().any(|file| is_own_file(file)));
     }
 }

@@ -3,7 +3,7 @@
 use crate::address_space;
 use crate::arch::probes;
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
-use heapwise_trace::sampling::noted::{CLASSES, Line, Noted, lines, may_have};
+use heapwise_trace::sampling::noted::{CLASSES, Line, Noted, USUAL_BYTES, lines, may_have};
 
 /// A forked child goes on with a copy of its parent's: it frees blocks of its parent.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl Sampled {
         if !self.memory.load(Ordering::Relaxed).is_null() {
             return Some(());
         }
-        let lines = lines(sample_bytes);
+        let lines = lines(sample_bytes, USUAL_BYTES);
         let memory = address_space::map_private(CLASSES + lines * size_of::<Line>())?;
         self.lines.store(lines, Ordering::Relaxed);
         self.memory.store(memory.cast(), Ordering::Release);

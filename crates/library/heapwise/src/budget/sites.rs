@@ -157,9 +157,9 @@ fn of_the_user(frames: Vec<(StackFrame, bool)>) -> (Option<String>, Vec<StackFra
         let from = inside.map_or(0, |at| at + 1);
         return (None, frames.into_iter().skip(from).map(|(frame, _)| frame).collect());
     };
-    let calls = first.checked_sub(1).map(|at| frames[at].0.function.clone());
-    let calls =
-        calls.filter(|function| !is_the_entry_of_the_allocator(function)).map(without_long_parameters);
+    let calls = first.checked_sub(1).map(|at| &frames[at].0);
+    let calls = calls.filter(|f| !is_the_entry_of_the_allocator(&f.function, f.file.as_deref()));
+    let calls = calls.map(|frame| without_long_parameters(frame.function.clone()));
     (calls, frames.into_iter().filter(|(_, is_users)| *is_users).map(|(frame, _)| frame).collect())
 }
 

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 /// program exits. `heapwise report FILE` shows what is in it.
 ///
 /// [`Allocator`](crate::Allocator) has to be the global allocator. On Linux on x86-64 every call is recorded, exactly, as
-/// `heapwise run` does it; a process can be recorded so once. Elsewhere a sample of the blocks is recorded, and [`Recorder`]
-/// has options for it.
+/// `heapwise run` does it, unless [`Recorder`] asks for a sample; a process can be recorded so once. Elsewhere a sample of the blocks is
+/// recorded, and [`Recorder`] says how dense it is.
 ///
 /// The variable `HEAPWISE_RECORD_TO=FILE` does the same for a whole program, from its start; `%p` in the name is the process
-/// id. The file is for its owner only. Where names of functions are not written into it (Linux on x86-64), they are looked up
+/// id, and `HEAPWISE_RECORD_EVERY=BYTES` the distance of a sample. The file is for its owner only. Where names of functions are not written into it (Linux on x86-64), they are looked up
 /// by `heapwise report`, so look before you build the program again.
 ///
 /// # Errors

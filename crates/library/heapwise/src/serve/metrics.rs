@@ -34,11 +34,6 @@ fn metrics(now: &Snapshot, memory: Memory) -> Vec<Metric> {
             "Estimate of the requested bytes that are live, of blocks since sampling began.",
             counts.live_bytes,
         ),
-        gauge(
-            "heap_live_bytes_standard_error",
-            "Standard error of heapwise_heap_live_bytes.",
-            totals.live_bytes_error,
-        ),
         whole("heap_live_blocks", "Estimate of the blocks that are live.", counts.live_objects),
         counter(
             "heap_requests_total",
@@ -46,12 +41,17 @@ fn metrics(now: &Snapshot, memory: Memory) -> Vec<Metric> {
             counts.alloc_objects,
         ),
         counter("heap_requested_bytes_total", "Estimate of the bytes of these requests.", counts.alloc_bytes),
-        gauge(
-            "heap_requested_bytes_standard_error",
-            "Standard error of heapwise_heap_requested_bytes_total.",
-            totals.alloc_bytes_error,
-        ),
     ];
+    all.extend(totals.live_bytes_error.map(|error| {
+        let help = "Standard error of heapwise_heap_live_bytes. It is not there if none or not all of the samples are, and means little \
+             with fewer than 16 of heapwise_profile_live_samples.";
+        gauge("heap_live_bytes_standard_error", help, error)
+    }));
+    all.extend(totals.alloc_bytes_error.map(|error| {
+        let help = "Standard error of heapwise_heap_requested_bytes_total. It is not there if none or not all of the samples are, and \
+             means little with fewer than 16 of heapwise_profile_samples_total.";
+        gauge("heap_requested_bytes_standard_error", help, error)
+    }));
     all.extend(memory.resident.map(|bytes| {
         whole("process_resident_bytes", "Resident memory of the process, with code and files.", bytes)
     }));
@@ -71,7 +71,7 @@ fn metrics(now: &Snapshot, memory: Memory) -> Vec<Metric> {
     all.extend([
         whole(
             "profile_period_bytes",
-            "At most so many bytes lie between two sampled blocks.",
+            "At most so many bytes lie between two sampled blocks on average.",
             now.sample_bytes,
         ),
         gauge(
@@ -83,8 +83,18 @@ fn metrics(now: &Snapshot, memory: Memory) -> Vec<Metric> {
         whole("profile_live_samples", "Sampled blocks that are live.", totals.live_samples),
         counter(
             "profile_lost_samples_total",
-            "Samples that are missing, because there was no room for them.",
+            "Samples that are missing in all numbers, because there was no room for them.",
             totals.lost_samples,
+        ),
+        counter(
+            "profile_unfollowed_samples_total",
+            "Samples that are in the numbers of requests and not among the live ones, because there was no place for them.",
+            totals.unfollowed_samples,
+        ),
+        counter(
+            "profile_lost_frees_total",
+            "Ends of sampled blocks that there was no room for. They are noticed a second later.",
+            totals.lost_frees,
         ),
         counter(
             "profile_samples_without_stack_total",

@@ -40,8 +40,8 @@
 //!
 //! # What it costs
 //!
-//! 2.9 ns for a pair of an allocation and its end, of 9.2; docs/serve.md in the repository has the measurement. Two threads, which sleep while there is no request, look after it; where it
-//! is not started, there is nothing.
+//! 2.9 ns for a pair of an allocation and its end, of 9.2; docs/serve.md in the repository has the measurement. Two threads look after it: one wakes once a
+//! second, the other one sleeps until there is a request. Where it is not started, there is nothing.
 
 mod connections;
 mod guard;
@@ -50,22 +50,22 @@ mod names;
 mod pages;
 mod pprof;
 mod text;
+mod turn;
 
 use crate::sampled::{HOOKS, SAMPLING};
 use crate::state::Use;
 use crate::tally::{self, Ignore};
 use crate::{record, state};
 use heapwise_portable::profile::{self, Collector, Profile};
+use heapwise_portable::{Busy, spawn};
 use heapwise_trace::sampling::DEFAULT_SAMPLE_BYTES;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread::{Builder, JoinHandle};
-use tokio::sync::Notify;
-
-/// The process that serves, 0 if there is none. A forked child has a copy.
-static PROCESS: AtomicU32 = AtomicU32::new(0);
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
+use tokio::runtime::Runtime;
+use tokio::sync::{Notify, Semaphore};
 
 /// The least distance of sampled blocks. Below it, a thread would write down stacks most of its time.
 const LEAST_SAMPLE_BYTES: u64 = 1 << 10;
@@ -133,12 +133,8 @@ impl Options {
     pub fn start(&self, address: impl ToSocketAddrs) -> io::Result<Server> {
         // What heapwise allocates for it is not the program's.
         let (_ignore, _unrecorded) = (Ignore::begin(), record::exclude_this_thread());
-        let served = PROCESS.load(Ordering::Acquire);
-        if served != 0 && served != std::process::id() {
-            return Err(io::Error::other(
-                "a process that was forked from one that serves its profile cannot serve one",
-            ));
-        }
+        let _unsampled = Busy::enter();
+        profile::may_begin()?;
         is_installed()?;
         let addresses = self.permitted(address)?;
         let listener = TcpListener::bind(&addresses[..]).map_err(|error| {
@@ -147,17 +143,25 @@ impl Options {
         })?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let begun = || state::set(SAMPLING);
-        let profile = profile::begin(self.sample_bytes, &HOOKS, begun, collect)?;
         let stop = Arc::new(Notify::new());
         let (is_dropped, only_here) = (Arc::clone(&stop), address.ip().to_canonical().is_loopback());
-        let thread = Builder::new().name("heapwise-serve".to_owned()).spawn(move || {
-            profile::exclude_this_thread();
+        let (sample_bytes, (began, has_begun)) = (self.sample_bytes, channel());
+        let thread = spawn("heapwise-serve", move || {
             let (_ignore, _unrecorded) = (Ignore::begin(), record::exclude_this_thread());
-            connections::serve(&runtime, listener, profile, only_here, &is_dropped);
+            let outcome = begin(sample_bytes).map(|(runtime, profile)| {
+                let _ = began.send(());
+                connections::serve(&runtime, listener, profile, only_here, &is_dropped);
+            });
+            drop(began);
+            outcome
         })?;
-        PROCESS.store(std::process::id(), Ordering::Release);
+        if has_begun.recv().is_err() {
+            // It is over, so the address is free again.
+            let outcome = thread
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("the thread that serves has panicked")));
+            return Err(outcome.err().unwrap_or_else(|| io::Error::other("the thread that serves is gone")));
+        }
         Ok(Server { address, stop, thread: Some(thread), process: std::process::id() })
     }
 
@@ -182,9 +186,15 @@ impl Options {
 
 fn is_installed() -> io::Result<()> {
     let _use = Use::counting();
-    let what = "there is nothing to profile: heapwise::Allocator is not the global allocator of this program; add: \
-        #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();";
-    if tally::is_installed() { Ok(()) } else { Err(io::Error::other(what)) }
+    let not_installed = || io::Error::other(format!("nothing can be profiled: {}", tally::NOT_INSTALLED));
+    tally::is_installed().then_some(()).ok_or_else(not_installed)
+}
+
+/// What the thread that serves needs. It is made there: a runtime must not end on a thread of another one, such as the caller's.
+fn begin(sample_bytes: u64) -> io::Result<(Runtime, Profile)> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let profile = profile::begin(sample_bytes, &HOOKS, || state::set(SAMPLING), collect)?;
+    Ok((runtime, profile))
 }
 
 /// The thread that adds up what others note.
@@ -193,7 +203,7 @@ fn collect(collector: Collector) -> io::Result<()> {
         let (_ignore, _unrecorded) = (Ignore::begin(), record::exclude_this_thread());
         collector.run();
     };
-    Builder::new().name("heapwise-profile".to_owned()).spawn(run).map(drop)
+    spawn("heapwise-profile", run).map(drop)
 }
 
 /// Serves profiles and samples the heap as long as it lives. In a forked child it does nothing.
@@ -202,7 +212,7 @@ fn collect(collector: Collector) -> io::Result<()> {
 pub struct Server {
     address: SocketAddr,
     stop: Arc<Notify>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<io::Result<()>>>,
     process: u32,
 }
 
@@ -225,7 +235,6 @@ impl Drop for Server {
         self.stop.notify_one();
         // It has reported its panic.
         let _ = thread.join();
-        PROCESS.store(0, Ordering::Release);
     }
 }
 
@@ -236,4 +245,10 @@ struct Served {
     names: names::Names,
     /// Other machines do not reach it.
     only_here: bool,
+    /// Places for requests that are answered.
+    answers: Semaphore,
+    /// Places for those that wait for what some seconds change.
+    differences: Semaphore,
+    /// Places for texts, which are large: each until it has been read.
+    texts: Semaphore,
 }

@@ -1,5 +1,6 @@
 //! What is at which address.
 
+use super::turn::Turn;
 use super::{Served, guard, metrics, pprof, text};
 use heapwise_portable::profile::memory;
 use http_body_util::Full;
@@ -7,7 +8,7 @@ use hyper::body::Bytes;
 use hyper::header::{
     ALLOW, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderValue, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS,
 };
-use hyper::{Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use std::time::Duration;
 
 pub(super) type Answer = Response<Full<Bytes>>;
@@ -26,8 +27,8 @@ const INDEX: &str = "\
 const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// Answers a request. `extend` is called with the time that it takes longer than others.
-pub(super) async fn answer<B>(served: &Served, request: &Request<B>, extend: impl Fn(Duration)) -> Answer {
+/// Answers a request.
+pub(super) async fn answer<'a, B>(served: &'a Served, request: &Request<B>, turn: &Turn<'a>) -> Answer {
     if let Some((status, why)) = guard::refusal(request, served.only_here) {
         let mut answer = problem(status, why);
         if status == StatusCode::METHOD_NOT_ALLOWED {
@@ -36,35 +37,44 @@ pub(super) async fn answer<B>(served: &Served, request: &Request<B>, extend: imp
         return answer;
     }
     match request.uri().path() {
-        "/debug/pprof/heap" => profile(served, request.uri().query(), "heap", extend).await,
-        "/debug/pprof/allocs" => profile(served, request.uri().query(), "allocs", extend).await,
+        "/debug/pprof/heap" => profile(served, request, "heap", turn).await,
+        "/debug/pprof/allocs" => profile(served, request, "allocs", turn).await,
         "/metrics" => page(PROMETHEUS, metrics::text(&served.profile.totals(), memory()).into_bytes()),
         "/debug/pprof" | "/debug/pprof/" => page(TEXT, INDEX.into()),
         _ => problem(StatusCode::NOT_FOUND, "there are /debug/pprof/heap, /debug/pprof/allocs and /metrics"),
     }
 }
 
-async fn profile(served: &Served, query: Option<&str>, name: &str, extend: impl Fn(Duration)) -> Answer {
-    let Wanted { seconds, is_text } = match Wanted::parse(query.unwrap_or_default()) {
+async fn profile<'a, B>(served: &'a Served, request: &Request<B>, name: &str, turn: &Turn<'a>) -> Answer {
+    let Wanted { seconds, is_text } = match Wanted::parse(request.uri().query().unwrap_or_default()) {
         Ok(wanted) => wanted,
         Err(why) => return problem(StatusCode::BAD_REQUEST, why),
     };
+    // Only the head of the answer is wanted, which is the same at once.
+    let seconds = seconds.filter(|_| request.method() != Method::HEAD);
     let default_type = if name == "heap" { "inuse_space" } else { "alloc_space" };
     let before = match seconds {
         None => None,
         Some(seconds) => {
-            extend(seconds);
+            if !turn.take(&served.differences) {
+                return busy("too many wait for a difference already");
+            }
             let before = served.profile.snapshot();
-            tokio::time::sleep(seconds).await;
+            turn.wait(seconds).await;
             Some(before)
         }
     };
-    let now = served.profile.snapshot();
-    served.names.learn(&now).await;
-    if is_text {
-        return page(TEXT, text::text(&now, &served.names).into_bytes());
+    if is_text && !turn.take(&served.texts) {
+        return busy("another text is asked for already");
     }
-    match pprof::bytes(&now, before.as_ref(), default_type, &served.names) {
+    let mut now = served.profile.snapshot();
+    if is_text {
+        let all = text::shorten(&mut now);
+        let names = served.names.learn(&now.sites).await;
+        return page(TEXT, text::text(&now, all, &names).await.into_bytes());
+    }
+    let names = served.names.learn(&now.sites).await;
+    match pprof::bytes(&now, before.as_ref(), default_type, &names).await {
         Ok(bytes) => {
             let mut answer = page("application/octet-stream", bytes);
             let file =
@@ -109,8 +119,8 @@ impl Wanted {
 }
 
 /// For those that there is no place for.
-pub(super) fn busy() -> Answer {
-    let mut answer = problem(StatusCode::SERVICE_UNAVAILABLE, "too many connections");
+pub(super) fn busy(why: &str) -> Answer {
+    let mut answer = problem(StatusCode::SERVICE_UNAVAILABLE, why);
     answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     answer
 }

@@ -3,11 +3,11 @@
 //! As in exports of recordings, addresses are as linked and each object file is mapped where it was linked to be, so `pprof -list` and
 //! `-disasm` find the instructions in the file. What Go leaves out is left out, too: frames that only lead to the allocator.
 
-use super::names::{Names, Shown};
+use super::names::{Learned, Shown};
 use heapwise_environment::harmless::escape;
-use heapwise_portable::profile::{Counts, Snapshot};
+use heapwise_portable::profile::{Counts, Site, Snapshot, Totals};
 use heapwise_trace::pprof::{
-    Encoder, Functions, Label, Line, Location, Mapping, Profile, Sample, Strings, signed,
+    Encoder, Functions, Label, Line, Loaded, Location, Mapping, Profile, Sample, Strings, signed,
 };
 use std::collections::HashMap;
 use std::io;
@@ -15,27 +15,33 @@ use std::io;
 /// Frames of a stack that are sampled; where there are as many, there may have been more.
 use heapwise_portable::MOST_FRAMES;
 
+/// So many sites are written before others get their turn.
+const AT_ONCE: usize = 64;
+
 const NO_STACK: &str = "[stacks beyond the bound]";
 const CUT: &str = "[cut stack]";
 
-/// The profile, or what has changed in it since a snapshot before.
-pub(super) fn bytes(
+/// The profile, or what has changed in it since a snapshot before. Others get their turn meanwhile.
+pub(super) async fn bytes(
     now: &Snapshot,
     before: Option<&Snapshot>,
     default_type: &str,
-    names: &Names,
+    names: &Learned<'_>,
 ) -> io::Result<Vec<u8>> {
     let mut writer = Writer::new(names);
     let mut out = Encoder::new(Vec::new());
     out.put(&writer.head(now, before, default_type))?;
     for (number, site) in now.sites.iter().enumerate() {
+        if number % AT_ONCE == 0 {
+            tokio::task::yield_now().await;
+        }
         let earlier = before.and_then(|before| before.sites.get(number)).map(|site| site.counts);
         let value = values(&site.counts, &earlier.unwrap_or_default());
         if value.iter().all(|value| *value == 0) {
             continue;
         }
         let location_id = writer.locations(&site.stack, &mut out)?;
-        let label = writer.size(&site.counts);
+        let label = writer.size(site);
         out.put(&Profile { sample: vec![Sample { location_id, value, label }], ..Profile::default() })?;
     }
     writer.finish(out)
@@ -52,7 +58,7 @@ fn values(now: &Counts, before: &Counts) -> Vec<i64> {
 }
 
 struct Writer<'a> {
-    names: &'a Names,
+    names: &'a Learned<'a>,
     strings: Strings,
     functions: Functions,
     /// By return address and how many of its lines are left out.
@@ -64,7 +70,7 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(names: &'a Names) -> Self {
+    fn new(names: &'a Learned<'a>) -> Self {
         Self {
             names,
             strings: Strings::default(),
@@ -86,9 +92,10 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Go's label of each sample: how large its blocks are on average.
-    fn size(&mut self, counts: &Counts) -> Vec<Label> {
-        let size = counts.alloc_bytes.checked_div(counts.alloc_objects).filter(|size| *size > 0);
+    /// Go's label of each sample: how large its blocks are at most. An average would be another one in each profile, and readers that
+    /// compare profiles take samples with other labels for others.
+    fn size(&mut self, site: &Site) -> Vec<Label> {
+        let size = Some(site.most_bytes).filter(|size| *size > 0);
         let key = self.strings.index("bytes");
         size.map(|size| Label { key, num: signed(size), num_unit: key }).into_iter().collect()
     }
@@ -153,25 +160,14 @@ impl<'a> Writer<'a> {
             let path = number.map(|number| &modules[number].path);
             (path.is_none(), path.is_some_and(|path| *path != program.to_string_lossy()), *number)
         });
-        for (number, (from, to)) in ranges {
+        for (number, range) in ranges {
             let module = number.map(|number| &modules[number]);
-            let linked = |address: u64| module.map(|module| address.wrapping_sub(module.bias));
-            let start = module.and_then(|module| linked(module.start)).filter(|start| *start <= from);
-            let limit = module.and_then(|module| linked(module.end)).filter(|end| *end > to);
+            let loaded =
+                module.map(|module| Loaded { start: module.start, end: module.end, bias: module.bias });
             let filename = module.map_or("[unknown]".into(), |module| escape(&module.path));
-            let mapping = Mapping {
-                id: mapping_id(number),
-                memory_start: start.unwrap_or(from),
-                memory_limit: limit.unwrap_or(to.saturating_add(1)),
-                file_offset: 0,
-                filename: self.strings.index(&filename),
-                build_id: self.strings.index(module.map_or("", |module| &module.build_id)),
-                // Otherwise readers would look for names again, in files that may have been replaced by now.
-                has_functions: true,
-                has_filenames: true,
-                has_line_numbers: true,
-                has_inline_frames: true,
-            };
+            let filename = self.strings.index(&filename);
+            let build_id = self.strings.index(module.map_or("", |module| &module.build_id));
+            let mapping = Mapping::as_linked(mapping_id(number), range, loaded, filename, build_id);
             out.put(&Profile { mapping: vec![mapping], ..Profile::default() })?;
         }
         out.finish(self.functions, self.strings)
@@ -184,33 +180,61 @@ fn mapping_id(module: Option<usize>) -> u64 {
 }
 
 fn comments(now: &Snapshot, before: Option<&Snapshot>) -> Vec<String> {
-    let totals = &now.totals;
     let seconds = |ns: u64| ns as f64 / 1e9;
-    let mut comments = vec![
-        format!(
-            "heapwise {}: estimates from a sample, one block for every {} bytes; {} blocks were sampled, {} of them are live",
-            env!("CARGO_PKG_VERSION"),
-            now.sample_bytes,
-            totals.samples,
-            totals.live_samples
-        ),
-        match before {
-            Some(before) => format!("what {:.3} s changed", seconds(now.age_ns - before.age_ns)),
-            None => format!(
+    let earlier = before.map(|before| before.totals).unwrap_or_default();
+    let change = |of: fn(&Totals) -> u64| signed(of(&now.totals)) - signed(of(&earlier));
+    let (version, every) = (env!("CARGO_PKG_VERSION"), now.sample_bytes);
+    let head = format!("heapwise {version}: estimates from a sample, one block for every {every} bytes");
+    let (samples, live) = (change(|totals| totals.samples), change(|totals| totals.live_samples));
+    let mut comments = match before {
+        Some(before) => vec![
+            format!("{head}; {samples} blocks were sampled meanwhile, {live:+} are live"),
+            format!("what {:.3} s changed", seconds(now.age_ns - before.age_ns)),
+        ],
+        None => vec![
+            format!("{head}; {samples} blocks were sampled, {live} of them are live"),
+            format!(
                 "sampling began {:.3} s before; blocks from before that are not in it",
                 seconds(now.age_ns)
             ),
-        },
-        "a block that was resized counts as freed and allocated anew".to_owned(),
+        ],
+    };
+    comments.push("a block that was resized counts as freed and allocated anew".to_owned());
+    let warnings = [
+        (change(|totals| totals.lost_samples), "are missing, there was no room for them".to_owned()),
+        (
+            change(|totals| totals.unfollowed_samples),
+            "are allocated and never live, there was no place for them among the live ones".to_owned(),
+        ),
+        (change(|totals| totals.samples_without_stack), format!("have no stack: {NO_STACK}")),
     ];
-    if totals.lost_samples > 0 {
-        comments.push(format!(
-            "warning: {} samples are missing, there was no room for them",
-            totals.lost_samples
-        ));
-    }
-    if totals.samples_without_stack > 0 {
-        comments.push(format!("warning: {} samples have no stack: {NO_STACK}", totals.samples_without_stack));
-    }
+    let warnings = warnings.into_iter().filter(|(count, _)| *count > 0);
+    comments.extend(warnings.map(|(count, what)| format!("warning: {count} samples {what}")));
     comments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_of_a_difference_are_of_the_difference() {
+        let snapshot = |samples, live_samples, lost_samples, age_ns| Snapshot {
+            sites: Vec::new(),
+            totals: Totals { samples, live_samples, lost_samples, ..Totals::default() },
+            sample_bytes: 512,
+            started_unix_ns: 0,
+            age_ns,
+        };
+        let (before, now) = (snapshot(1000, 500, 7, 1_000_000_000), snapshot(1030, 480, 7, 3_500_000_000));
+        let difference = comments(&now, Some(&before));
+        assert!(
+            difference[0].ends_with("; 30 blocks were sampled meanwhile, -20 are live"),
+            "{difference:?}"
+        );
+        assert_eq!((difference[1].as_str(), difference.len()), ("what 2.500 s changed", 3));
+        let whole = comments(&now, None);
+        assert!(whole[0].ends_with("; 1030 blocks were sampled, 480 of them are live"), "{whole:?}");
+        assert_eq!(whole[3], "warning: 7 samples are missing, there was no room for them");
+    }
 }

@@ -18,9 +18,9 @@ pub(crate) use slot::{Ignore, allocated, deallocated, deallocated_more, process,
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The message for a program where nothing can be counted.
-const NOT_INSTALLED: &str = "heapwise counts nothing, because it is not the global allocator of this program; add to it:\n\n    \
-     #[global_allocator]\n    static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();\n";
+/// Why nothing can be counted, recorded or profiled in a program, and what to do.
+pub(crate) const NOT_INSTALLED: &str = "heapwise::Allocator is not the global allocator of this program; add to it: \
+     #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();";
 
 /// Whether [`Allocator`](crate::Allocator) is the global allocator of this program. Counting is on from then on.
 pub(crate) fn is_installed() -> bool {
@@ -43,7 +43,7 @@ pub(crate) fn is_installed() -> bool {
 /// Panics with the remedy if nothing can be counted: zeroes would look like success. Counting is on from then on.
 #[track_caller]
 pub(crate) fn ensure_installed() {
-    assert!(is_installed(), "{NOT_INSTALLED}");
+    assert!(is_installed(), "heapwise counts nothing: {NOT_INSTALLED}");
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use crate::export::moment::Moment;
 use crate::export::text;
 use heapwise_analysis::{Analysis, Numbers};
-use heapwise_trace::pprof::signed;
+use heapwise_trace::pprof::{Loaded, signed};
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 
@@ -80,10 +80,10 @@ pub(crate) struct Mappings {
 pub(crate) struct Mapped {
     /// Its number among the images of the analysis.
     pub(crate) image: usize,
-    /// Its first address.
-    pub(crate) start: u64,
-    /// The one behind its last address.
-    pub(crate) limit: u64,
+    /// The first and the last of the addresses that occur.
+    pub(crate) covers: (u64, u64),
+    /// Where it was, if that is known.
+    pub(crate) loaded: Option<Loaded>,
     pub(crate) path: String,
     /// In hexadecimal digits; empty if there is none.
     pub(crate) build_id: String,
@@ -108,17 +108,14 @@ impl Mappings {
             let name = text::last_part(&images[image].path);
             (name != program, !name.starts_with(program), name.contains(".so") || name.starts_with('['))
         });
-        let mapped = used.into_iter().map(|(at, (from, to))| {
+        let mapped = used.into_iter().map(|(at, covers)| {
             let image = &images[at];
             let mut infos = analysis.processes.iter().flat_map(|p| &p.modules);
             let info = infos.find(|info| info.path == image.path && info.build_id == image.build_id);
-            let linked = |address: u64| info.map(|info| address.wrapping_sub(info.bias));
-            let start = info.and_then(|info| linked(info.start)).filter(|&start| start <= from);
-            let limit = info.and_then(|info| linked(info.end)).filter(|&end| end > to);
             Mapped {
                 image: at,
-                start: start.unwrap_or(from),
-                limit: limit.unwrap_or(to.saturating_add(1)),
+                covers,
+                loaded: info.map(|info| Loaded { start: info.start, end: info.end, bias: info.bias }),
                 path: text::harmless(&image.path).into_owned(),
                 build_id: text::harmless(&image.build_id).into_owned(),
             }

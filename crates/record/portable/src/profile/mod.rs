@@ -5,6 +5,8 @@
 //! program waits for that.
 
 mod sums;
+#[cfg(test)]
+mod tests;
 
 pub use sums::{Counts, Site, Snapshot, Totals};
 
@@ -15,7 +17,7 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use sums::Sums;
 
 /// How often the queue is emptied at least.
@@ -62,12 +64,11 @@ impl Emptied {
         }
         self.empty = words;
         self.empty.clear();
-        self.sums.forget_lost(queue::lost());
     }
 }
 
 /// Begins to sample, one block for every `sample_bytes` (rounded up to a power of two; not 1). The collector has to [run](Collector::run)
-/// on a thread by `spawn`, which is called with it; `begun` is called when samples are noted.
+/// on a thread of heapwise's own by `spawn`, which is called with it; `begun` is called when samples are noted.
 ///
 /// # Errors
 /// A recording or another profile of this program is under way, or what `spawn` returns.
@@ -93,9 +94,12 @@ pub fn begin(
     profile.ok_or_else(|| io::Error::other("no profile was begun"))
 }
 
-/// Keeps what this thread does from being noted, up to its end: for threads that work for heapwise.
-pub fn exclude_this_thread() {
-    local::stay_busy();
+/// Whether a profile may begin, as far as the process is concerned. Waits for nothing.
+///
+/// # Errors
+/// It was forked from one that has a profile or a recording under way.
+pub fn may_begin() -> io::Result<()> {
+    session::may_begin()
 }
 
 /// Memory of this process, in bytes.
@@ -113,13 +117,19 @@ pub fn memory() -> Memory {
 }
 
 impl Collector {
-    /// Adds up until the profile ends. The thread does nothing else.
+    /// Adds up until the profile ends. The thread is one [of heapwise's own](crate::spawn) and does nothing else.
     pub fn run(self) {
-        local::stay_busy();
+        // A queue that is full again and again is not to wait for that.
+        let mut healed = Instant::now();
         while !queue::is_to_stop() {
             queue::wait(TICK);
             if self.shared.looking.load(Ordering::Relaxed) == 0 {
-                lock(&self.shared.sums).empty_queue();
+                let mut emptied = lock(&self.shared.sums);
+                emptied.empty_queue();
+                if healed.elapsed() >= TICK {
+                    emptied.sums.forget_lost(queue::lost());
+                    healed = Instant::now();
+                }
             } else {
                 // Whoever looks empties the queue.
                 std::thread::sleep(Duration::from_millis(1));
@@ -139,13 +149,15 @@ impl Profile {
         self.look(Sums::totals)
     }
 
-    fn look(&self, at: fn(&Sums, u64) -> Snapshot) -> Snapshot {
+    fn look(&self, at: fn(&Sums, queue::Lost) -> Snapshot) -> Snapshot {
         let _busy = local::Busy::enter();
         self.shared.looking.fetch_add(1, Ordering::Relaxed);
         let mut sums = lock(&self.shared.sums);
         self.shared.looking.fetch_sub(1, Ordering::Relaxed);
         sums.empty_queue();
-        at(&sums.sums, queue::lost())
+        let lost = queue::lost();
+        sums.sums.forget_lost(lost);
+        at(&sums.sums, lost)
     }
 }
 

@@ -3,7 +3,7 @@
 //! Memory is bounded, whatever the program does: what finds no place is added to a site without a stack, so the totals stay right, and is
 //! counted.
 
-use crate::queue::{Kind, Note};
+use crate::queue::{Kind, Lost, Note, UNFOLLOWED};
 use crate::session::Begin;
 use crate::{live, queue};
 use heapwise_trace::sampling::weight;
@@ -16,6 +16,8 @@ const MOST_SITES: usize = 1 << 16;
 const MOST_FRAMES: usize = 1 << 21;
 /// Sampled blocks that are live. The set of them has no more places.
 const MOST_LIVE: usize = 1 << 21;
+/// Blocks that are about to be resized. Each thread has one at a time.
+const MOST_LEAVING: usize = 1 << 12;
 /// The site of what found no place.
 const NO_STACK: u32 = 0;
 
@@ -37,6 +39,8 @@ pub struct Counts {
 pub struct Site {
     /// Return addresses, innermost first, with heapwise's own; empty for all that found no place.
     pub stack: Arc<[u64]>,
+    /// The largest size of its class, in bytes; 0 for all that found no place.
+    pub most_bytes: u64,
     /// What is known of it.
     pub counts: Counts,
 }
@@ -46,16 +50,20 @@ pub struct Site {
 pub struct Totals {
     /// The sums over all sites.
     pub counts: Counts,
-    /// Standard error of `counts.alloc_bytes`.
-    pub alloc_bytes_error: f64,
-    /// Standard error of `counts.live_bytes`.
-    pub live_bytes_error: f64,
+    /// Standard error of `counts.alloc_bytes`. `None` if samples are missing, or there is none.
+    pub alloc_bytes_error: Option<f64>,
+    /// Standard error of `counts.live_bytes`. `None` if samples are missing, or none is live.
+    pub live_bytes_error: Option<f64>,
     /// Blocks that were sampled.
     pub samples: u64,
     /// Of these, the ones that are live.
     pub live_samples: u64,
-    /// Samples that are missing: there was no room in the queue or in the set of live ones.
+    /// Samples that are missing in all numbers: there was no room in the queue.
     pub lost_samples: u64,
+    /// Samples that are never among the live ones: there was no place in the set of these.
+    pub unfollowed_samples: u64,
+    /// Ends of sampled blocks that there was no room for in the queue. They are noticed later.
+    pub lost_frees: u64,
     /// Samples that are in the totals but have no stack.
     pub samples_without_stack: u64,
     /// Different stacks.
@@ -94,13 +102,14 @@ pub(super) struct Sums {
     ids: FxHashMap<(u32, u8), u32>,
     sites: Vec<Site>,
     live: FxHashMap<u64, Block>,
+    /// Blocks that were about to be resized: those that may stay, and others of which nothing more is heard.
+    leaving: FxHashMap<u64, Block>,
     totals: Totals,
     /// Squares of the errors. Whole numbers, so that what is added and taken away again leaves nothing.
     alloc_variance: u128,
     live_variance: u128,
-    /// Samples that were lost when it was last looked for blocks whose free was among them.
-    known_lost: u64,
-    unplaced: u64,
+    /// Ends that were lost when it was last looked for blocks whose end was among them.
+    known_lost_frees: u64,
 }
 
 impl Sums {
@@ -110,27 +119,31 @@ impl Sums {
             stacks: FxHashMap::default(),
             n_frames: 0,
             ids: FxHashMap::default(),
-            sites: vec![Site { stack: Arc::from([]), counts: Counts::default() }],
+            sites: vec![Site { stack: Arc::from([]), most_bytes: 0, counts: Counts::default() }],
             live: FxHashMap::default(),
+            leaving: FxHashMap::default(),
             totals: Totals::default(),
             alloc_variance: 0,
             live_variance: 0,
-            known_lost: 0,
-            unplaced: 0,
+            known_lost_frees: 0,
         }
     }
 
     pub(super) fn add(&mut self, note: Note, frames: &[u64]) {
         match note.kind {
             Kind::Alloc { .. } | Kind::ReallocEnd => self.allocated(note.address, note.size, frames),
-            Kind::Free | Kind::ReallocBegin => self.freed(note.address),
+            Kind::Free => {
+                let _ = self.freed(note.address);
+            }
+            Kind::ReallocBegin => self.leaves(note.address),
+            Kind::Stays => self.stays(note.address, note.size, frames),
             Kind::Failed { .. } => {}
         }
     }
 
     fn allocated(&mut self, address: u64, size: u64, frames: &[u64]) {
         // Its free was lost.
-        self.freed(address);
+        let _ = self.freed(address);
         let site = self.site(frames, size);
         let (objects, bytes, variance) = self.worth(size);
         self.totals.samples += 1;
@@ -139,11 +152,17 @@ impl Sums {
             counts.alloc_bytes = counts.alloc_bytes.saturating_add(bytes);
         }
         self.alloc_variance = self.alloc_variance.saturating_add(variance);
-        if self.live.len() == MOST_LIVE {
-            self.unplaced += 1;
+        self.lives(address, Block { site, size });
+    }
+
+    fn lives(&mut self, address: u64, block: Block) {
+        if address == UNFOLLOWED || self.live.len() == MOST_LIVE {
+            self.totals.unfollowed_samples += 1;
             return;
         }
-        self.live.insert(address, Block { site, size });
+        self.live.insert(address, block);
+        let Block { site, size } = block;
+        let (objects, bytes, variance) = self.worth(size);
         for counts in [&mut self.totals.counts, &mut self.sites[site as usize].counts] {
             counts.live_objects += objects;
             counts.live_bytes = counts.live_bytes.saturating_add(bytes);
@@ -151,14 +170,33 @@ impl Sums {
         self.live_variance = self.live_variance.saturating_add(variance);
     }
 
-    fn freed(&mut self, address: u64) {
-        let Some(Block { site, size }) = self.live.remove(&address) else { return };
+    /// A block that is resized is gone, unless the allocator refuses.
+    fn leaves(&mut self, address: u64) {
+        // What matters is that of a moment ago.
+        if self.leaving.len() == MOST_LEAVING {
+            self.leaving.clear();
+        }
+        let block = self.freed(address);
+        self.leaving.extend(block.map(|block| (address, block)));
+    }
+
+    /// It is live as it was, and nothing was allocated.
+    fn stays(&mut self, address: u64, size: u64, frames: &[u64]) {
+        let before = self.leaving.remove(&address);
+        let block = before.unwrap_or_else(|| Block { site: self.site(frames, size), size });
+        self.lives(address, block);
+    }
+
+    fn freed(&mut self, address: u64) -> Option<Block> {
+        let block = self.live.remove(&address)?;
+        let Block { site, size } = block;
         let (objects, bytes, variance) = self.worth(size);
         for counts in [&mut self.totals.counts, &mut self.sites[site as usize].counts] {
             counts.live_objects = counts.live_objects.saturating_sub(objects);
             counts.live_bytes = counts.live_bytes.saturating_sub(bytes);
         }
         self.live_variance = self.live_variance.saturating_sub(variance);
+        Some(block)
     }
 
     /// Of a sampled block: how many it stands for, their bytes, and by how much the square of the error of bytes grows.
@@ -180,7 +218,8 @@ impl Sums {
             }
             let id = self.sites.len() as u32;
             self.ids.insert((number, class), id);
-            self.sites.push(Site { stack, counts: Counts::default() });
+            let most_bytes = 1u64.checked_shl(class.into()).unwrap_or(u64::MAX);
+            self.sites.push(Site { stack, most_bytes, counts: Counts::default() });
             Some(id)
         });
         found.unwrap_or_else(|| {
@@ -203,28 +242,35 @@ impl Sums {
         Some((number, stack))
     }
 
-    /// If samples were lost, a free may be among them: what is not in the set of sampled live blocks any more is gone.
-    pub(super) fn forget_lost(&mut self, lost: u64) {
-        if std::mem::replace(&mut self.known_lost, lost) == lost {
+    /// If ends of blocks were lost, what is not in the set of sampled live blocks any more is gone. This goes through all that are live.
+    pub(super) fn forget_lost(&mut self, lost: Lost) {
+        if std::mem::replace(&mut self.known_lost_frees, lost.frees) == lost.frees {
             return;
         }
         let is_gone = |address: &&u64| live::contains(**address) == Some(false);
         let gone: Vec<u64> = self.live.keys().filter(is_gone).copied().collect();
-        gone.into_iter().for_each(|address| self.freed(address));
+        for address in gone {
+            let _ = self.freed(address);
+        }
     }
 
-    pub(super) fn snapshot(&self, lost: u64) -> Snapshot {
+    pub(super) fn snapshot(&self, lost: Lost) -> Snapshot {
         Snapshot { sites: self.sites.clone(), ..self.totals(lost) }
     }
 
-    pub(super) fn totals(&self, lost: u64) -> Snapshot {
+    pub(super) fn totals(&self, lost: Lost) -> Snapshot {
+        let live_samples = self.live.len() as u64;
+        let is_whole = lost.others == 0;
+        let error = |variance: u128, is_known: bool| is_known.then(|| (variance as f64).sqrt());
+        let is_followed = self.totals.unfollowed_samples == 0;
         Snapshot {
             sites: Vec::new(),
             totals: Totals {
-                alloc_bytes_error: (self.alloc_variance as f64).sqrt(),
-                live_bytes_error: (self.live_variance as f64).sqrt(),
-                live_samples: self.live.len() as u64,
-                lost_samples: lost + self.unplaced,
+                alloc_bytes_error: error(self.alloc_variance, is_whole && self.totals.samples > 0),
+                live_bytes_error: error(self.live_variance, is_whole && is_followed && live_samples > 0),
+                live_samples,
+                lost_samples: lost.others,
+                lost_frees: lost.frees,
                 stacks: self.stacks.len() as u64,
                 own_bytes: self.own_bytes(),
                 ..self.totals
@@ -240,7 +286,7 @@ impl Sums {
         let stacks = self.stacks.capacity() * (size_of::<(Arc<[u64]>, u32)>() + 1) + self.n_frames * 8;
         let sites = self.ids.capacity() * (size_of::<((u32, u8), u32)>() + 1)
             + self.sites.capacity() * size_of::<Site>();
-        let blocks = self.live.capacity() * (size_of::<(u64, Block)>() + 1);
+        let blocks = (self.live.capacity() + self.leaving.capacity()) * (size_of::<(u64, Block)>() + 1);
         (stacks + sites + blocks) as u64 + queue::most_bytes() + live::bytes()
     }
 }
@@ -272,19 +318,39 @@ mod tests {
         allocated(&mut sums, 0x10, 24, &[1, 2]);
         allocated(&mut sums, 0x20, 1 << 20, &[1, 2]);
         allocated(&mut sums, 0x30, 24, &[1, 3]);
-        let snapshot = sums.snapshot(0);
+        let snapshot = sums.snapshot(Lost::default());
         let counts: Vec<_> = snapshot.sites.iter().map(|site| site.counts.live_objects).collect();
+        let sizes: Vec<_> = snapshot.sites.iter().map(|site| site.most_bytes).collect();
+        assert_eq!(sizes, [0, 32, 1 << 20, 32]);
         // Two sizes of one stack are two sites; a block that is always sampled stands for itself.
         assert_eq!(counts, [0, 16384, 1, 16384]);
         assert_eq!(snapshot.sites[1].counts.alloc_bytes, 16384 * 24);
-        assert!(snapshot.totals.live_bytes_error > 0.0);
+        assert!(snapshot.totals.live_bytes_error > Some(0.0));
         for address in [0x10, 0x20, 0x30, 0x40] {
             freed(&mut sums, address);
         }
-        let totals = sums.snapshot(0).totals;
-        assert_eq!((totals.counts.live_bytes, totals.live_samples, totals.live_bytes_error), (0, 0, 0.0));
+        let totals = sums.snapshot(Lost::default()).totals;
+        assert_eq!((totals.counts.live_bytes, totals.live_samples, totals.live_bytes_error), (0, 0, None));
         assert_eq!(totals.counts.alloc_bytes, 2 * 16384 * 24 + (1 << 20));
         assert_eq!(totals.samples, 3);
+    }
+
+    #[test]
+    fn an_error_is_known_of_samples_that_are_all_there() {
+        let mut sums = sums();
+        let errors = |sums: &Sums, others| {
+            let totals = sums.snapshot(Lost { frees: 0, others }).totals;
+            [totals.alloc_bytes_error, totals.live_bytes_error]
+        };
+        assert_eq!(errors(&sums, 0), [None, None], "nothing is known of none");
+        allocated(&mut sums, 0x10, 1 << 20, &[1]);
+        assert_eq!(errors(&sums, 0), [Some(0.0), Some(0.0)]);
+        assert_eq!(errors(&sums, 1), [None, None]);
+        allocated(&mut sums, UNFOLLOWED, 1 << 20, &[1]);
+        assert_eq!(errors(&sums, 0), [Some(0.0), None]);
+        let totals = sums.snapshot(Lost::default()).totals;
+        assert_eq!((totals.counts.alloc_bytes, totals.counts.live_bytes), (2 << 20, 1 << 20));
+        assert_eq!((totals.samples, totals.live_samples, totals.unfollowed_samples), (2, 1, 1));
     }
 
     #[test]
@@ -292,7 +358,7 @@ mod tests {
         let mut sums = sums();
         allocated(&mut sums, 0x10, 1 << 20, &[1]);
         allocated(&mut sums, 0x10, 1 << 21, &[2]);
-        assert_eq!(sums.snapshot(1).totals.counts.live_bytes, 1 << 21);
+        assert_eq!(sums.snapshot(Lost::default()).totals.counts.live_bytes, 1 << 21);
     }
 
     #[test]
@@ -302,7 +368,7 @@ mod tests {
         for n in 0..most {
             allocated(&mut sums, n * 16 + 16, 1 << 20, &[n, 7]);
         }
-        let snapshot = sums.snapshot(0);
+        let snapshot = sums.snapshot(Lost::default());
         assert_eq!(snapshot.sites.len(), MOST_SITES);
         assert_eq!(snapshot.totals.counts.live_objects, most);
         let sum: u64 = snapshot.sites.iter().map(|site| site.counts.live_objects).sum();

@@ -7,13 +7,13 @@ mod windows;
 
 #[cfg(unix)]
 pub(super) use unix::{
-    anonymous_bytes, capture, may_trust_environment, module_of, page_bytes, resident_bytes, thread_id,
-    thread_name,
+    anonymous_bytes, capture, may_trust_environment, memory_bytes, module_of, page_bytes, resident_bytes,
+    thread_id, thread_name, with_signals_blocked,
 };
 #[cfg(windows)]
 pub(super) use windows::{
-    anonymous_bytes, capture, may_trust_environment, module_of, page_bytes, resident_bytes, thread_id,
-    thread_name,
+    anonymous_bytes, capture, may_trust_environment, memory_bytes, module_of, page_bytes, resident_bytes,
+    thread_id, thread_name, with_signals_blocked,
 };
 
 /// Longest name of a thread that is kept.

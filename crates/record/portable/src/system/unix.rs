@@ -1,6 +1,7 @@
 //! Linux, macOS and their like.
 
 use super::{MOST_NAME_BYTES, Module};
+use nix::sys::signal::{SigSet, SigmaskHow};
 use std::ffi::{CStr, c_void};
 
 /// Walks the stack with the unwinder that panics use.
@@ -28,6 +29,15 @@ pub(in super::super) fn capture(frames: &mut [usize]) -> usize {
 pub(in super::super) fn may_trust_environment() -> bool {
     // SAFETY: all four ask for numbers.
     unsafe { libc::getuid() == libc::geteuid() && libc::getgid() == libc::getegid() }
+}
+
+/// Does something with all signals blocked on this thread, which a thread that it starts inherits: signals are the program's.
+pub(in super::super) fn with_signals_blocked<T>(work: impl FnOnce() -> T) -> T {
+    let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
+    let result = work();
+    // It cannot fail: the set is one that the system has given.
+    let _ = before.map(|before| before.thread_set_mask());
+    result
 }
 
 /// The system's number of this thread.
@@ -63,6 +73,20 @@ pub(in super::super) fn page_bytes() -> u64 {
     // SAFETY: it has no requirement.
     let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     u64::try_from(bytes).unwrap_or(4096)
+}
+
+/// Bytes of memory that the system has.
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+pub(in super::super) fn memory_bytes() -> Option<u64> {
+    // SAFETY: it has no requirement.
+    let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
+    u64::try_from(pages).ok().map(|pages| pages.saturating_mul(page_bytes()))
+}
+
+/// Not known on other systems.
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+pub(in super::super) fn memory_bytes() -> Option<u64> {
+    None
 }
 
 /// Resident bytes of this process.

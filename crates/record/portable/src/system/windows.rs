@@ -13,6 +13,7 @@ use windows_sys::Win32::System::LibraryLoader::{
 use windows_sys::Win32::System::ProcessStatus::{
     K32GetModuleInformation, K32GetProcessMemoryInfo, MODULEINFO, PROCESS_MEMORY_COUNTERS,
 };
+use windows_sys::Win32::System::SystemInformation::{GlobalMemoryStatusEx, MEMORYSTATUSEX};
 use windows_sys::Win32::System::Threading::{
     GetCurrentProcess, GetCurrentThread, GetCurrentThreadId, GetThreadDescription,
 };
@@ -28,6 +29,11 @@ pub(in super::super) fn capture(frames: &mut [usize]) -> usize {
 /// Whether the environment can be trusted. It can: programs do not gain any rights by being started.
 pub(in super::super) fn may_trust_environment() -> bool {
     true
+}
+
+/// Does something. There are no signals here that a thread could take from the program.
+pub(in super::super) fn with_signals_blocked<T>(work: impl FnOnce() -> T) -> T {
+    work()
 }
 
 /// The system's number of this thread.
@@ -66,6 +72,15 @@ pub(in super::super) fn thread_name(name: &mut [u8; MOST_NAME_BYTES]) -> usize {
 pub(in super::super) fn page_bytes() -> u64 {
     // On all processors that Windows runs on.
     4096
+}
+
+/// Bytes of memory that the system has.
+pub(in super::super) fn memory_bytes() -> Option<u64> {
+    let mut status =
+        MEMORYSTATUSEX { dwLength: size_of::<MEMORYSTATUSEX>() as u32, ..MEMORYSTATUSEX::default() };
+    // SAFETY: the structure is ours and as large as it says.
+    let is_known = unsafe { GlobalMemoryStatusEx(&raw mut status) };
+    (is_known != 0).then_some(status.ullTotalPhys)
 }
 
 /// Resident bytes of this process.

@@ -146,7 +146,7 @@ impl Scribe<'_> {
     }
 
     fn end(mut self) -> io::Result<Written> {
-        let (lost_events, epoch) = (queue::lost(), Epoch(self.threads.epoch()));
+        let (lost_events, epoch) = (queue::lost().all(), Epoch(self.threads.epoch()));
         let run_end = RunEnd {
             duration_ns: self.now_ns(),
             peak_rss_bytes: self.peak_rss_bytes,

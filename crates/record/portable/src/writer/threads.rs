@@ -93,7 +93,7 @@ impl Threads {
         let address = BlockAddress(note.address);
         let event = match (note.kind, self.begun.take()) {
             // Both halves without anything in between, which nearly all reallocations are: one event.
-            (Kind::ReallocEnd, Some((by, old))) if by == thread => {
+            (Kind::ReallocEnd | Kind::Stays, Some((by, old))) if by == thread => {
                 let old = BlockAddress(old);
                 Event::Realloc {
                     old,
@@ -120,7 +120,8 @@ impl Threads {
                         self.begun = Some((thread, note.address));
                         return;
                     }
-                    Kind::ReallocEnd => Event::ReallocEnd {
+                    // Recordings know the refusal from the event that follows.
+                    Kind::ReallocEnd | Kind::Stays => Event::ReallocEnd {
                         new: address,
                         size: note.size,
                         stack,

@@ -106,6 +106,51 @@ impl Strings {
     }
 }
 
+/// Where an object file was loaded: its first address, the one behind it, and how far that is from where it was linked to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Loaded {
+    /// Its first address.
+    pub start: u64,
+    /// The address behind its last one.
+    pub end: u64,
+    /// What is added to addresses as linked.
+    pub bias: u64,
+}
+
+/// Where an object file was linked to be, from its first address to the one behind its last: as far as that is known, and at least from the
+/// first to the last of the addresses that occur.
+pub fn reach((from, to): (u64, u64), loaded: Option<Loaded>) -> (u64, u64) {
+    let start = loaded.map(|file| file.start.wrapping_sub(file.bias)).filter(|start| *start <= from);
+    let end = loaded.map(|file| file.end.wrapping_sub(file.bias)).filter(|end| *end > to);
+    (start.unwrap_or(from), end.unwrap_or(to.saturating_add(1)))
+}
+
+impl Mapping {
+    /// An object file, with all that [`reach`] says. Its name and build id are indices of strings.
+    pub fn as_linked(
+        id: u64,
+        covers: (u64, u64),
+        loaded: Option<Loaded>,
+        filename: i64,
+        build_id: i64,
+    ) -> Self {
+        let (memory_start, memory_limit) = reach(covers, loaded);
+        Self {
+            id,
+            memory_start,
+            memory_limit,
+            file_offset: 0,
+            filename,
+            build_id,
+            // Otherwise readers would look for names again, in files that may have been replaced by now.
+            has_functions: true,
+            has_filenames: true,
+            has_line_numbers: true,
+            has_inline_frames: true,
+        }
+    }
+}
+
 /// The table of functions.
 #[derive(Debug, Default)]
 pub struct Functions {
@@ -162,5 +207,17 @@ mod tests {
         assert_eq!((text(profile.default_sample_type), profile.period), ("inuse_space", 512));
         assert_eq!((text(0), text(profile.function[0].name)), ("", "main"));
         assert_eq!((profile.location.len(), profile.function.len()), (20_000, 1));
+    }
+
+    #[test]
+    fn a_mapping_covers_what_occurs() {
+        let loaded = Loaded { start: 0x5000_1000, end: 0x5000_9000, bias: 0x5000_0000 };
+        let ends = |range, loaded| {
+            let mapping = Mapping::as_linked(1, range, loaded, 2, 3);
+            (mapping.memory_start, mapping.memory_limit)
+        };
+        assert_eq!(ends((0x2000, 0x3000), Some(loaded)), (0x1000, 0x9000));
+        assert_eq!(ends((0x800, 0x9000), Some(loaded)), (0x800, 0x9001));
+        assert_eq!(ends((0x800, u64::MAX), None), (0x800, u64::MAX));
     }
 }

@@ -10,8 +10,8 @@ use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 pub const CLASSES: usize = 1 << 16;
 /// Places of one cache line.
 const PLACES: usize = 8;
-/// So many bytes of live blocks have places in what [`lines`] says.
-const BYTES_THAT_FIT: u64 = 64 << 30;
+/// Bytes of live blocks that there are lines for where nothing is known of the system's memory.
+pub const USUAL_BYTES: u64 = 64 << 30;
 const FEWEST_LINES: u64 = 1 << 12;
 const MOST_LINES: u64 = 1 << 18;
 
@@ -20,10 +20,13 @@ const MOST_LINES: u64 = 1 << 18;
 #[repr(C, align(64))]
 pub struct Line([AtomicU64; PLACES]);
 
-/// How many lines are needed if at most so many bytes lie between recorded blocks: a power of two.
-pub const fn lines(sample_bytes: u64) -> usize {
-    let blocks = BYTES_THAT_FIT / if sample_bytes == 0 { 1 } else { sample_bytes };
-    let lines = (blocks / PLACES as u64).next_power_of_two();
+/// How many lines are needed for so many bytes of live blocks, if at most `sample_bytes` lie between recorded ones: a power of two. There is
+/// a bound, which is two million places.
+pub const fn lines(sample_bytes: u64, live_bytes: u64) -> usize {
+    // A recorded block stands for more than half of the distance, and half of the places are never too few.
+    let places = live_bytes.saturating_mul(4) / if sample_bytes == 0 { 1 } else { sample_bytes };
+    let most = MOST_LINES * PLACES as u64;
+    let lines = ((if places < most { places } else { most }) / PLACES as u64).next_power_of_two();
     let least = if lines < FEWEST_LINES { FEWEST_LINES } else { lines };
     (if least < MOST_LINES { least } else { MOST_LINES }) as usize
 }
@@ -207,7 +210,8 @@ mod tests {
 
     #[test]
     fn there_are_lines_for_what_may_be_live() {
-        assert_eq!(lines(512 << 10), 1 << 14);
-        assert_eq!([lines(1), lines(0), lines(1 << 30)], [1 << 18, 1 << 18, 1 << 12]);
+        assert_eq!([8, 64, 128].map(|gib| lines(512 << 10, gib << 30)), [1 << 13, 1 << 16, 1 << 17]);
+        assert_eq!([1, 0, 1 << 30].map(|every| lines(every, USUAL_BYTES)), [1 << 18, 1 << 18, 1 << 12]);
+        assert_eq!([0, u64::MAX].map(|live| lines(512 << 10, live)), [1 << 12, 1 << 18]);
     }
 }

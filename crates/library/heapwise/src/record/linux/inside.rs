@@ -5,7 +5,9 @@
 use super::INNER;
 use crate::record::Recorded;
 use crate::state;
+use crate::tally::NOT_INSTALLED;
 use heapwise_collector::inside::{Ended, Inside, Request};
+use heapwise_portable::environment::{self, RECORD_TO};
 use heapwise_recorder::wrapped::{self, NoRecordGuard};
 use heapwise_trace::sampling::distance;
 use std::hint::black_box;
@@ -15,22 +17,17 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The variable that records a program from its start to its end. `%p` in it is the process id.
-const RECORD_TO: &str = "HEAPWISE_RECORD_TO";
-
 /// The recording in progress. Locked while it begins or ends.
 static ACTIVE: Mutex<Option<Inside>> = Mutex::new(None);
 /// The process that began it: a forked child has a copy of the recording above, perhaps locked for ever, that it must not use.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
-const NOT_INSTALLED: &str = "nothing can be recorded: heapwise::Allocator is not the global allocator of this program; add: \
-     #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();";
-
-/// Begins a recording of everything. Its number: there is only one.
+/// Begins a recording, of everything if no distance is said. Its number: there is only one.
 pub(crate) fn start(path: &Path, sample_bytes: Option<u64>) -> io::Result<u32> {
     // The first call determines the allocator below the wrapper.
     drop(black_box(Box::new(black_box(0u8))));
-    let Some(&inner) = INNER.get() else { return Err(io::Error::other(NOT_INSTALLED)) };
+    let not_installed = || io::Error::other(format!("nothing can be recorded: {NOT_INSTALLED}"));
+    let &inner = INNER.get().ok_or_else(not_installed)?;
     let mut active = ACTIVE.lock().unwrap_or_else(PoisonError::into_inner);
     if wrapped::is_taken() {
         let problem =
@@ -120,13 +117,8 @@ fn complain(problem: &str) {
 #[unsafe(link_section = ".init_array")]
 static START: extern "C" fn() = {
     extern "C" fn begin() {
-        let path = std::env::var_os(RECORD_TO).filter(|path| !path.is_empty());
-        let Some(path) = path.filter(|_| wrapped::may_trust_environment()) else { return };
-        let path = match path.to_str() {
-            Some(text) => text.replace("%p", &std::process::id().to_string()).into(),
-            None => path,
-        };
-        if let Err(error) = start(Path::new(&path), None) {
+        let Some(wanted) = environment::wanted().filter(|_| wrapped::may_trust_environment()) else { return };
+        if let Err(error) = wanted.sample_bytes.and_then(|bytes| start(&wanted.path, bytes)) {
             complain(&format!("{RECORD_TO}: {error}"));
         }
     }

@@ -135,19 +135,8 @@ impl<'a> Tables<'a> {
     }
 
     fn mapping(&mut self, mapped: &Mapped) -> Mapping {
-        Mapping {
-            id: mapping_id(mapped.image),
-            memory_start: mapped.start,
-            memory_limit: mapped.limit,
-            file_offset: 0,
-            filename: self.strings.index(&mapped.path),
-            build_id: self.strings.index(&mapped.build_id),
-            // Otherwise readers would look for names again, in files that may have been replaced by now.
-            has_functions: true,
-            has_filenames: true,
-            has_line_numbers: true,
-            has_inline_frames: true,
-        }
+        let (filename, build_id) = (self.strings.index(&mapped.path), self.strings.index(&mapped.build_id));
+        Mapping::as_linked(mapping_id(mapped.image), mapped.covers, mapped.loaded, filename, build_id)
     }
 }
 

@@ -119,13 +119,14 @@ impl<'a> Dictionary<'a> {
     pub(super) fn finish(mut self) -> ProfilesDictionary {
         for mapped in std::mem::take(&mut self.covered).list(self.analysis) {
             let Some(&index) = self.mappings.get(&mapped.image) else { continue };
+            let (memory_start, memory_limit) = heapwise_trace::pprof::reach(mapped.covers, mapped.loaded);
             let attribute_indices = match mapped.build_id.is_empty() {
                 true => Vec::new(),
                 false => vec![self.attribute("process.executable.build_id.gnu", string(mapped.build_id))],
             };
             let mapping = Mapping {
-                memory_start: mapped.start,
-                memory_limit: mapped.limit,
+                memory_start,
+                memory_limit,
                 file_offset: 0,
                 filename_strindex: self.string(&mapped.path),
                 attribute_indices,
