@@ -40,6 +40,19 @@ int main(void) {
 }
 "#;
 
+/// Allocates, and waits.
+const IDLE: &str = r#"
+#include <stdlib.h>
+#include <unistd.h>
+static void *volatile kept;
+__attribute__((noinline, noipa)) static void keep(void) { kept = malloc(100); }
+int main(void) {
+    for (int i = 0; i < 1234; i++) keep();
+    pause();
+    return 0;
+}
+"#;
+
 fn program(folder: &Path) -> PathBuf {
     compile_text("cc", &["-O1", "-g"], PROGRAM, folder, "grows")
 }
@@ -169,6 +182,23 @@ fn ctrl_c_is_for_the_program_and_q_leaves_it_running() {
     assert_eq!(terminal.state(), (true, false));
     run::signal_to(pid_in(&screen), libc::SIGTERM);
     restored(&terminal, 7);
+}
+
+#[test]
+fn a_program_that_waits_shows_all_that_it_did() {
+    let folder = private_folder();
+    let Some(terminal) = Tmux::start(folder.path(), 120, 24) else { return };
+    let program = compile_text("cc", &["-O1", "-g"], IDLE, folder.path(), "idle");
+    terminal.line(&format!(
+        "clear; {} run --watch --no-report -o a.hw {}; echo code was $?",
+        heapwise(),
+        program.display()
+    ));
+    let screen = terminal.wait_for("1,234 live blocks · 1,234 allocations");
+    assert!(row(&screen, "keep").is_some_and(|row| row.contains("121 KiB")), "{screen}");
+    terminal.key("C-c");
+    terminal.wait_for("ended by signal 2");
+    quit(&terminal, 130);
 }
 
 /// Begins to record the program into a file.
