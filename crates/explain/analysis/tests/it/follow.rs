@@ -132,8 +132,8 @@ fn pages_are_accounted_for_when_they_were_looked_at() {
     assert_eq!((follow.looked_at(), follow.breakdown()), (None, None));
     let mut newest = None;
     while follow.step().expect("memory can be read") {
-        if follow.looked_at() != newest {
-            newest = follow.looked_at();
+        if follow.looked_at().map(|(time, _)| time) != newest {
+            newest = follow.looked_at().map(|(time, _)| time);
             let parts = follow.breakdown().expect("there was a look");
             assert_eq!(Some(parts.time), newest);
             let rest = [parts.before, parts.unrecorded, parts.not_heap, parts.unaccounted];
