@@ -195,8 +195,8 @@ fn a_program_that_waits_shows_all_that_it_did() {
         heapwise(),
         program.display()
     ));
-    let screen = terminal.wait_for("1,234 live blocks · 1,234 allocations");
-    assert!(row(&screen, "keep").is_some_and(|row| row.contains("121 KiB")), "{screen}");
+    terminal.wait_for("1,234 live blocks · 1,234 allocations");
+    terminal.wait_until("its place", |screen| row(screen, "keep").is_some_and(|row| row.contains("121 KiB")));
     terminal.key("C-c");
     terminal.wait_for("ended by signal 2");
     quit(&terminal, 130);
@@ -425,7 +425,7 @@ fn a_file_that_is_replaced_is_noticed() {
     terminal.wait_for("1,234 live blocks");
     std::fs::remove_file(folder.path().join("b.hw")).expect("it is there");
     complete(folder.path(), "b.hw");
-    terminal.wait_for("b.hw was replaced: this is the new one ");
+    terminal.wait_until("no mark", |screen| screen.contains("b.hw was replaced: this is the new one\n"));
     quit(&terminal, 0);
     // What is written over it from its beginning.
     std::fs::write(
@@ -489,12 +489,14 @@ fn rates_are_of_the_time_that_is_recorded_and_end_with_it() {
         heapwise(),
         program.display()
     ));
-    // 51 requests each hundredth of a second, or somewhat longer: after a second it would be a fifth of that.
     let rate = |screen: &str| -> Option<u64> {
         let line = screen.lines().find(|line| line.contains(" allocs/s · "))?;
         line.split(" allocs/s").next()?.trim().replace(',', "").parse().ok()
     };
-    let screen = terminal.wait_until("a first rate", |screen| rate(screen).is_some_and(|rate| rate > 0));
+    terminal.wait_until("a first rate", |screen| rate(screen).is_some_and(|rate| rate > 0));
+    // In a second it is a fifth of all time, and all of what is recorded.
+    std::thread::sleep(Duration::from_millis(700));
+    let screen = terminal.screen();
     let first = rate(&screen).expect("it is there");
     std::thread::sleep(Duration::from_secs(6));
     let later = rate(&terminal.screen()).expect("it is there");
