@@ -408,6 +408,12 @@ fn a_file_without_an_end_says_so_and_is_shown_as_far_as_it_goes() {
     std::fs::write(&file, &whole).expect("there is room");
     terminal.wait_until("no complaint", |screen| !screen.contains("cut off"));
     quit(&terminal, 0);
+    std::fs::write(&file, &whole[..end]).expect("there is room");
+    terminal.line(&format!("clear; {} watch cut.hw; echo code was $?", heapwise()));
+    terminal.wait_for("no news for ");
+    std::fs::remove_file(&file).expect("it is there");
+    terminal.wait_for("the file was removed");
+    quit(&terminal, 0);
 }
 
 #[test]

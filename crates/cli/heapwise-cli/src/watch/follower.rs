@@ -219,10 +219,10 @@ impl Work {
                 update.read = (follow.offset(), there);
                 update.is_behind = has_more && (is_first || there - follow.offset() > BEHIND);
                 update.is_cut = next == Next::Part;
-                update.trouble = match can_go_on {
-                    true => is_removed.then(|| "the file was removed".to_owned()),
-                    false => state::trouble(follow.tail(), follow.offset()),
-                };
+                update.is_removed = is_removed;
+                if !can_go_on {
+                    update.trouble = state::trouble(follow.tail(), follow.offset());
+                }
                 self.tell(News::Update(Box::new(update)));
                 (said, told) = (Instant::now(), Some(standing));
             }

@@ -145,7 +145,7 @@ impl Model {
 
     /// Whether the picture changes with time alone.
     pub(super) fn ticks(&self) -> bool {
-        self.message.is_some() || self.silence().is_some()
+        self.silence().is_some()
     }
 
     /// How long nothing has come, if that is longer than a program that runs would take.

@@ -68,12 +68,12 @@ impl Naming {
             self.take(follow, asked);
             return true;
         }
+        if now < self.next {
+            return true;
+        }
         if follow.has_new_symbols() {
             follow.find_places();
             self.take(follow, now);
-            return true;
-        }
-        if now < self.next {
             return true;
         }
         match follow.unnamed(self.at_once) {

@@ -32,6 +32,8 @@ pub(super) struct Update {
     pub(super) is_behind: bool,
     /// Whether the file ends within a section.
     pub(super) is_cut: bool,
+    /// Whether it has no name any more.
+    pub(super) is_removed: bool,
 }
 
 impl Update {

@@ -55,6 +55,7 @@ fn state(model: &Model, update: &Update) -> String {
         _ if update.is_behind => {
             format!("catching up, {} %", u128::from(read) * 100 / u128::from(there.max(1)))
         }
+        _ if update.is_removed => "the file was removed".to_owned(),
         _ => match model.silence() {
             Some(_) if update.is_cut => "the file is cut off".to_owned(),
             Some(quiet) => format!("no news for {} s", quiet.as_secs()),
