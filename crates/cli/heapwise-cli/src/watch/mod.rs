@@ -28,6 +28,7 @@ mod window;
 
 use crate::args::WatchArgs;
 use crate::{Failure, exit};
+#[cfg(target_os = "linux")]
 use anyhow::anyhow;
 use follower::Source;
 use model::Kind;
