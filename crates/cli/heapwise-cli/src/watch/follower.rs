@@ -47,7 +47,7 @@ pub(super) enum News {
     Failed(Failure),
 }
 
-/// The thread. It ends some time after this is dropped: nobody waits for what it is at.
+/// The thread. It ends some time after this is dropped: what it is at is not waited for.
 #[derive(Debug)]
 pub(super) struct Follower {
     news: Arc<Mutex<Option<News>>>,
@@ -184,7 +184,7 @@ impl Work {
         let mut state = State::default();
         let (mut said, mut checked) = (Instant::now(), Instant::now());
         let (mut is_first, mut can_go_on, mut is_removed) = (true, true, false);
-        let mut told = None;
+        let mut last = None;
         while !self.is_stopped() {
             let there = file.size();
             let next = match can_go_on && follow.offset() < there {
@@ -212,7 +212,7 @@ impl Work {
             let is_done = !has_more && !is_naming && (follow.end().is_some() || !can_go_on);
             let standing = (follow.offset(), there, is_done, is_removed, naming.rounds());
             let is_due = said.elapsed() >= PACE || is_done || (is_first && !has_more);
-            if is_due && (told != Some(standing) || state.awaits_pages()) {
+            if is_due && (last != Some(standing) || state.awaits_pages()) {
                 let mut update = state.update(&mut follow, &naming);
                 update.file = shown.clone();
                 update.curve = curve.with(&follow);
@@ -224,7 +224,7 @@ impl Work {
                     update.trouble = state::trouble(follow.tail(), follow.offset());
                 }
                 self.tell(News::Update(Box::new(update)));
-                (said, told) = (Instant::now(), Some(standing));
+                (said, last) = (Instant::now(), Some(standing));
             }
             is_first &= has_more;
             if is_done {
