@@ -40,6 +40,20 @@ int main(void) {
 }
 "#;
 
+/// Allocates, and waits: for a second if it has an argument.
+const IDLE: &str = r#"
+#include <stdlib.h>
+#include <unistd.h>
+static void *volatile kept;
+__attribute__((noinline, noipa)) static void keep(void) { kept = malloc(100); }
+int main(int argc, char **arguments) {
+    for (int i = 0; i < 1234; i++) keep();
+    if (argc == 1) pause();
+    sleep(1);
+    return 0;
+}
+"#;
+
 fn program(folder: &Path) -> PathBuf {
     compile_text("cc", &["-O1", "-g"], PROGRAM, folder, "grows")
 }
@@ -169,6 +183,23 @@ fn ctrl_c_is_for_the_program_and_q_leaves_it_running() {
     assert_eq!(terminal.state(), (true, false));
     run::signal_to(pid_in(&screen), libc::SIGTERM);
     restored(&terminal, 7);
+}
+
+#[test]
+fn a_program_that_waits_shows_all_that_it_did() {
+    let folder = private_folder();
+    let Some(terminal) = Tmux::start(folder.path(), 120, 24) else { return };
+    let program = compile_text("cc", &["-O1", "-g"], IDLE, folder.path(), "idle");
+    terminal.line(&format!(
+        "clear; {} run --watch --no-report -o a.hw {}; echo code was $?",
+        heapwise(),
+        program.display()
+    ));
+    terminal.wait_for("1,234 live blocks · 1,234 allocations");
+    terminal.wait_until("its place", |screen| row(screen, "keep").is_some_and(|row| row.contains("121 KiB")));
+    terminal.key("C-c");
+    terminal.wait_for("ended by signal 2");
+    quit(&terminal, 130);
 }
 
 /// Begins to record the program into a file.
@@ -306,13 +337,204 @@ fn without_a_terminal_nothing_is_started() {
 }
 
 #[test]
-fn what_is_no_recording_is_refused() {
+fn what_is_no_recording_is_refused_at_once() {
     let folder = private_folder();
     let Some(terminal) = Tmux::start(folder.path(), 100, 24) else { return };
     std::fs::write(folder.path().join("no.hw"), "this is no recording at all").expect("there is room");
-    for (name, why) in [("no.hw", "not a heapwise recording"), (".", "it is a folder")] {
+    std::fs::write(folder.path().join("short.hw"), "short").expect("there is room");
+    std::os::unix::fs::symlink("loop.hw", folder.path().join("loop.hw")).expect("there is room");
+    terminal.line("mkfifo pipe.hw");
+    for (name, why, code) in [
+        ("no.hw", "not a heapwise recording", 4),
+        ("short.hw", "not a heapwise recording", 4),
+        (".", "it is a folder", 4),
+        ("pipe.hw", "it is no regular file", 4),
+        ("/dev/null", "it is no regular file", 4),
+        ("none/a.hw", "there is no folder none", 4),
+        ("no.hw/a.hw", "Not a directory", 4),
+        ("loop.hw", "Too many levels of symbolic links", 4),
+        ("''", "the name of the recording is empty", 2),
+        ("0", "0 is the id of no process; a file of that name is ./0", 2),
+        ("99999999999", "99999999999 is the id of no process", 2),
+    ] {
         terminal.line(&format!("clear; {} watch {name}; echo code was $?", heapwise()));
         terminal.wait_for(why);
-        restored(&terminal, 4);
+        restored(&terminal, code);
     }
+}
+
+/// A complete recording of the program that waits.
+fn complete(folder: &Path, name: &str) -> PathBuf {
+    let program = compile_text("cc", &["-O1", "-g"], IDLE, folder, "idle");
+    let mut command = run::command(tool::heapwise(), folder);
+    command.args(["run", "--no-report", "-o", name]).arg(program).arg("1");
+    assert_eq!(run::finish(&mut command, folder, "heapwise").code(), 0);
+    folder.join(name)
+}
+
+/// Where the section begins that says how the run ended.
+fn end_of_run(recording: &[u8]) -> usize {
+    let mut at = 16;
+    while recording[at + 4] != 12 {
+        let length: [u8; 4] = recording[at + 8..at + 12].try_into().expect("four bytes");
+        at += 20 + u32::from_le_bytes(length) as usize;
+    }
+    at
+}
+
+#[test]
+fn a_file_without_an_end_says_so_and_is_shown_as_far_as_it_goes() {
+    let folder = private_folder();
+    let Some(terminal) = Tmux::start(folder.path(), 120, 24) else { return };
+    let whole = std::fs::read(complete(folder.path(), "a.hw")).expect("it is there");
+    let file = folder.path().join("cut.hw");
+    for bytes in [0, 7] {
+        std::fs::write(&file, &whole[..bytes]).expect("there is room");
+        terminal.line(&format!("clear; {} watch cut.hw; echo code was $?", heapwise()));
+        terminal.wait_for(if bytes == 0 {
+            "cut.hw is empty"
+        } else {
+            "cut.hw is cut off in its first bytes"
+        });
+        quit(&terminal, 0);
+    }
+    // Within the section that says how it ended.
+    let end = end_of_run(&whole);
+    std::fs::write(&file, &whole[..end + 21]).expect("there is room");
+    terminal.line(&format!("clear; {} watch cut.hw; echo code was $?", heapwise()));
+    terminal.wait_for("1,234 live blocks");
+    terminal.wait_for("the file is cut off");
+    // What was cut off comes after all.
+    std::fs::write(&file, &whole).expect("there is room");
+    terminal.wait_until("no complaint", |screen| !screen.contains("cut off"));
+    quit(&terminal, 0);
+    std::fs::write(&file, &whole[..end]).expect("there is room");
+    terminal.line(&format!("clear; {} watch cut.hw; echo code was $?", heapwise()));
+    terminal.wait_for("no news for ");
+    std::fs::remove_file(&file).expect("it is there");
+    terminal.wait_for("the file was removed");
+    quit(&terminal, 0);
+}
+
+#[test]
+fn a_file_that_is_replaced_is_noticed() {
+    let folder = private_folder();
+    let Some(terminal) = Tmux::start(folder.path(), 120, 24) else { return };
+    let whole = complete(folder.path(), "a.hw");
+    std::fs::copy(&whole, folder.path().join("b.hw")).expect("there is room");
+    terminal.line(&format!("clear; {} watch b.hw; echo code was $?", heapwise()));
+    terminal.wait_for("1,234 live blocks");
+    terminal.key("m");
+    terminal.wait_for("marked at");
+    std::fs::rename(&whole, folder.path().join("b.hw")).expect("it is there");
+    terminal.wait_for("b.hw was replaced: this is the new one; the mark was of the file before");
+    terminal.wait_for("1,234 live blocks");
+    std::fs::remove_file(folder.path().join("b.hw")).expect("it is there");
+    complete(folder.path(), "b.hw");
+    terminal.wait_until("no mark", |screen| screen.contains("b.hw was replaced: this is the new one\n"));
+    quit(&terminal, 0);
+    // What is written over it from its beginning.
+    std::fs::write(
+        folder.path().join("c.hw"),
+        std::fs::read(folder.path().join("b.hw")).expect("it is there"),
+    )
+    .expect("there is room");
+    terminal.line(&format!("clear; {} watch c.hw; echo code was $?", heapwise()));
+    terminal.wait_for("1,234 live blocks");
+    std::fs::write(folder.path().join("c.hw"), "").expect("there is room");
+    terminal.wait_for("c.hw is empty");
+    quit(&terminal, 0);
+}
+
+#[test]
+fn a_recording_in_several_files_is_followed_from_one_to_the_next() {
+    let folder = private_folder();
+    let Some(terminal) = Tmux::start(folder.path(), 130, 24) else { return };
+    let program = program(folder.path());
+    // The name that was given is none of a file.
+    terminal.line(&format!("clear; {} watch rot.hw; echo code was $?", heapwise()));
+    terminal.wait_for("waiting for rot.hw");
+    let mut command = run::command(tool::heapwise(), folder.path());
+    command.args(["run", "--no-report", "--sample=1", "--rotate", "3s", "-o", "rot.hw"]).arg(&program);
+    let mut running = run::start(&mut command, folder.path(), "program");
+    running.wait_for("ready");
+    terminal.wait_for("rot.hw is in several files: rot.000001.hw is the newest");
+    let screen = terminal.wait_for("the recording goes on in rot.000002.hw");
+    let screen = terminal.wait_until("rows", |new| row(new, "keep").is_some() && new != screen);
+    assert!(screen.contains("growth since this file began"), "{screen}");
+    let bytes = |words: &[&str]| -> f64 {
+        let factor = match words[1] {
+            "B" => 1.0,
+            "KiB" => 1024.0,
+            "MiB" => 1024.0 * 1024.0,
+            other => panic!("{other}"),
+        };
+        words[0].trim_start_matches('+').parse::<f64>().expect("a number") * factor
+    };
+    let words: Vec<&str> = row(&screen, "keep").expect("it is there").split_whitespace().collect();
+    let growth = words.iter().position(|word| word.starts_with('+')).expect("it grows");
+    let (live, growth) = (bytes(&words[growth - 3..]), bytes(&words[growth..]));
+    assert!(live - growth > 1e6, "what an earlier file has left is no growth: {screen}");
+    run::signal_to(pid_in(&screen), libc::SIGTERM);
+    running.wait(PATIENCE);
+    terminal.wait_for("ended with code 7");
+    quit(&terminal, 0);
+
+    terminal.line(&format!("clear; {} watch rot.000001.hw; echo code was $?", heapwise()));
+    terminal.wait_for("ended with code 7");
+    quit(&terminal, 0);
+}
+
+#[test]
+fn rates_are_of_the_time_that_is_recorded_and_end_with_it() {
+    let folder = private_folder();
+    let Some(terminal) = Tmux::start(folder.path(), 120, 24) else { return };
+    let program = program(folder.path());
+    terminal.line(&format!(
+        "clear; {} run --watch --no-report --delay 4s -o a.hw {}; echo code was $?",
+        heapwise(),
+        program.display()
+    ));
+    let rate = |screen: &str| -> Option<u64> {
+        let line = screen.lines().find(|line| line.contains(" allocs/s · "))?;
+        line.split(" allocs/s").next()?.trim().replace(',', "").parse().ok()
+    };
+    terminal.wait_until("a first rate", |screen| rate(screen).is_some_and(|rate| rate > 0));
+    // In a second it is a fifth of all time, and all of what is recorded.
+    std::thread::sleep(Duration::from_millis(700));
+    let screen = terminal.screen();
+    let first = rate(&screen).expect("it is there");
+    std::thread::sleep(Duration::from_secs(6));
+    let later = rate(&terminal.screen()).expect("it is there");
+    assert!(first * 2 > later, "{first} at once, {later} later: {screen}");
+    run::signal_to(pid_in(&screen), libc::SIGTERM);
+    let screen = terminal.wait_for("ended with code 7");
+    assert!(screen.contains("\n0 allocs/s · 0 B/s"), "{screen}");
+    assert!(screen.contains("before its end, RSS ") || screen.contains("not looked at"), "{screen}");
+    quit(&terminal, 7);
+}
+
+#[test]
+fn a_complete_recording_costs_nothing_and_the_view_ends_at_once() {
+    let folder = private_folder();
+    let Some(terminal) = Tmux::start(folder.path(), 100, 24) else { return };
+    complete(folder.path(), "a.hw");
+    let line = format!("(sh -c 'echo $$ > pid; exec {} watch a.hw'); echo code was $?", heapwise());
+    terminal.line(&format!("clear; {line}"));
+    terminal.wait_until("the end", |screen| {
+        screen.contains("ended with code 0") && row(screen, "keep").is_some()
+    });
+    let pid = std::fs::read_to_string(folder.path().join("pid")).expect("it was written");
+    let stat = || std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).expect("it runs");
+    let ticks = || -> u64 {
+        let stat = stat();
+        let fields: Vec<&str> = stat.rsplit(')').next().expect("it has one").split_whitespace().collect();
+        fields[11].parse::<u64>().expect("a number") + fields[12].parse::<u64>().expect("a number")
+    };
+    std::thread::sleep(Duration::from_secs(2));
+    let before = ticks();
+    std::thread::sleep(Duration::from_secs(4));
+    let used = ticks() - before;
+    assert!(used <= 8, "{used} hundredths of a second in four seconds");
+    quit(&terminal, 0);
 }

@@ -46,16 +46,19 @@ pub(crate) fn load(path: &Path) -> Result<Analysis, Failure> {
 
 /// A recording's file.
 pub(crate) fn open(path: &Path) -> Result<File, Failure> {
-    File::open(path).map_err(|error| {
-        let why = match error.kind() {
-            ErrorKind::NotFound => "No such file; `heapwise run -o FILE.hw CMD` makes a recording".to_owned(),
-            ErrorKind::PermissionDenied => {
-                format!("{error}; a recording is for the user who made it, who can `chmod` it for others")
-            }
-            _ => error.to_string(),
-        };
-        Failure::new(exit::UNREADABLE, anyhow!("cannot read {}: {why}", path.display()))
-    })
+    File::open(path).map_err(|error| unreadable(path, &error))
+}
+
+/// Why the system does not open a recording.
+pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    let why = match error.kind() {
+        ErrorKind::NotFound => "No such file; `heapwise run -o FILE.hw CMD` makes a recording".to_owned(),
+        ErrorKind::PermissionDenied => {
+            format!("{error}; a recording is for the user who made it, who can `chmod` it for others")
+        }
+        _ => error.to_string(),
+    };
+    Failure::new(exit::UNREADABLE, anyhow!("cannot read {}: {why}", path.display()))
 }
 
 /// Reads and analyses a recording.

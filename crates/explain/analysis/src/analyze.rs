@@ -203,6 +203,10 @@ impl<O: Observer> Run<O> {
             Section::Events(events) => {
                 self.sequence_held();
                 self.held = Some((self.at, events));
+                if self.held.as_ref().is_some_and(|(_, events)| events.n_blocks() == 0) {
+                    // It completes what is there, and what belongs to that is in front of it.
+                    self.sequence_held();
+                }
             }
             Section::Nodes(nodes) => {
                 let slot = self.process_slot(nodes.process);

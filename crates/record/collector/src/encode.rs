@@ -92,6 +92,7 @@ impl Packer {
             events: 0,
             written: Arc::clone(&written),
             watermark: Epoch(0),
+            newest: None,
             whole: written.load(Ordering::Relaxed),
             error: None,
             buffers: Arc::clone(&buffers),
@@ -126,6 +127,8 @@ struct Work {
     written: Arc<AtomicU64>,
     /// The watermark of the batch before.
     watermark: Epoch,
+    /// The newest epoch of events that a reader may still hold back: those that no watermark in the file is beyond.
+    newest: Option<Epoch>,
     /// Bytes of the file that are whole sections.
     whole: u64,
     error: Option<Error>,
@@ -202,6 +205,7 @@ impl Work {
         // Whatever becomes of the next one, this one is whole.
         self.whole = self.writer.written();
         self.writer = files.next(&self.writer.get_ref().handle()?, at)?;
+        self.newest = None;
         Ok(())
     }
 
@@ -231,6 +235,7 @@ impl Work {
             let first = self.epochs.get(&thread).copied().unwrap_or_default();
             let (last, events) = self.encoder.add_block(thread, first, &words);
             self.epochs.insert(thread, last);
+            self.newest = self.newest.max(Some(last));
             self.events += events;
             if self.encoder.left_over() > 0 {
                 self.refusals.note(Refused::Events, || {
@@ -246,7 +251,8 @@ impl Work {
             }
         }
         self.watermark = batch.watermark;
-        if !self.encoder.is_empty() {
+        let has_events = !self.encoder.is_empty();
+        if has_events {
             let payload = self.encoder.finish(batch.watermark);
             w.events(&payload)?;
         }
@@ -258,6 +264,11 @@ impl Work {
         }
         batch.news.thread_ends.iter().try_for_each(|t| w.thread_end(t))?;
         batch.ends.iter().try_for_each(|p| w.process_end(p))?;
+        if !has_events && self.newest.is_some_and(|newest| newest < batch.watermark) {
+            // Who reads along does not have to wait for the next event to know that all before it are there.
+            self.newest = None;
+            w.events(&self.encoder.finish(batch.watermark))?;
+        }
         w.flush()
     }
 }
@@ -266,4 +277,43 @@ impl Work {
 fn stand_in(cause: std::io::Error, error: &mut Option<Error>) -> File {
     error.get_or_insert(cause.into());
     File::open("/dev/null").expect("every system has /dev/null")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heapwise_trace::event::{BlockAddress, Event};
+    use heapwise_trace::file::{Reader, Section};
+    use heapwise_trace::live::words;
+    use std::io::Seek;
+
+    fn freed_in(epoch: u64) -> (ThreadIndex, Vec<u64>) {
+        let free = Event::Free { address: BlockAddress(16), touched: Default::default() };
+        let encoded = [Event::Epoch(Epoch(epoch)), free].map(words::encode);
+        (ThreadIndex(0), encoded.iter().flat_map(|words| words.words[..words.len].to_vec()).collect())
+    }
+
+    #[test]
+    fn events_are_completed_once_by_an_empty_section_when_nothing_follows() {
+        let file = tempfile::tempfile().expect("a file");
+        let mut written = file.try_clone().expect("a handle");
+        let packer = Packer::start(file, &Meta::default(), None, || {}).expect("it starts");
+        // The fourth batch promises nothing new, as one of which something is held back.
+        let batches = [(3, Some(3)), (4, None), (5, None), (5, Some(7)), (7, None), (8, None), (9, None)];
+        for (watermark, events) in batches {
+            let blocks = events.map(freed_in).into_iter().collect();
+            let batch = Batch { watermark: Epoch(watermark), blocks, ..Batch::default() };
+            packer.batches.send(batch).expect("it is taken");
+        }
+        assert!(packer.finish(&RunEnd::default()).error.is_none());
+        written.rewind().expect("a file");
+        let mut reader = Reader::new(written).expect("a recording");
+        let mut sections = Vec::new();
+        while let Some(section) = reader.next_section().expect("it is whole") {
+            if let Section::Events(events) = section {
+                sections.push((events.watermark.0, events.n_blocks()));
+            }
+        }
+        assert_eq!(sections, [(3, 1), (4, 0), (5, 1), (8, 0)]);
+    }
 }

@@ -67,6 +67,7 @@ pub use attach::{Begun, attach};
 pub use error::{Error, ErrorKind};
 pub use inject::helper::{COMMAND as TRACE_CHILDREN, Recorder, serve as trace_children};
 pub use inject::image::Image;
+pub use parts::{newest_part, next_part};
 pub use record::{Left, Limits, Recorded, Request, record};
 pub use rotation::Rotation;
 pub use sys::page_bytes;

@@ -88,6 +88,21 @@ impl Parts {
     }
 }
 
+/// The newest file of a recording in several files that was named after this one.
+pub fn newest_part(named: &Path) -> Option<PathBuf> {
+    let parts = Parts::new(named, 1);
+    (parts.newest > 0).then(|| parts.path(parts.newest))
+}
+
+/// The file behind another one of a recording in several files, or the oldest one that is still there.
+pub fn next_part(part: &Path) -> Option<PathBuf> {
+    let (stem, number) = part.file_stem()?.to_str()?.rsplit_once('.')?;
+    let number: u32 = number.parse().ok()?;
+    let parts = Parts::new(&part.with_file_name(format!("{stem}.{EXTENSION}")), 1);
+    let next = parts.numbers().into_iter().filter(|&other| other > number).min()?;
+    (parts.path(number) == part).then(|| parts.path(next))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,6 +123,21 @@ mod tests {
         parts.create_next().expect("one more");
         parts.remove_oldest();
         assert!(!has("a.000007.hw") && has("a.000008.hw") && has("a.000009.hw"));
+        assert_eq!(newest_part(&folder.path().join("a.hw")), Some(folder.path().join("a.000009.hw")));
+        assert_eq!(newest_part(&folder.path().join("b.hw")), None);
+        for (part, next) in [
+            ("a.000007.hw", Some("a.000008.hw")),
+            ("a.000008.hw", Some("a.000009.hw")),
+            ("a.000009.hw", None),
+            ("a.7.hw", None),
+            ("a.hw", None),
+        ] {
+            assert_eq!(
+                next_part(&folder.path().join(part)),
+                next.map(|next| folder.path().join(next)),
+                "{part}"
+            );
+        }
         let others = ["a.7.hw", "a.00000x.hw", "a.0000003.hw", "ab.000001.hw", "a.hw", "a.000001.hw"];
         assert!(others.iter().all(|name| has(name)), "nothing else is removed");
     }

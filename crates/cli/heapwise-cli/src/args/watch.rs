@@ -41,6 +41,13 @@ impl WatchArgs {
         self.target.to_str()?.parse().ok().filter(|pid| *pid > 0)
     }
 
+    /// A number that is the id of no process whatever runs.
+    pub(crate) fn no_pid(&self) -> Option<&str> {
+        let is_number = |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_pid = |text: &str| text.parse::<i32>().is_ok_and(|pid| pid > 0);
+        self.target.to_str().filter(is_number).filter(|text| !is_pid(text))
+    }
+
     /// An option that was given and only has a meaning for a process that is recorded here.
     pub(crate) fn only_of_a_process(&self) -> Option<&'static str> {
         let of = &self.recording;

@@ -1,32 +1,27 @@
 //! Reads a recording as it grows, on a thread of its own, and passes on what is known a few times a second.
 
+use super::curve::Curve;
+use super::file::{self, Fate, Growing, Next};
 use super::names::Naming;
-use super::rates::{Rates, Requested};
-use super::tail::Tail;
-use super::update::{Subject, ThreadRow, Update};
+use super::state::{self, State};
+use super::update::{Shown, Update};
 use crate::{Failure, exit, report};
 use anyhow::anyhow;
-use heapwise_analysis::{Breakdown, Follow, Options, StackSums};
-use heapwise_report::command_line;
+use heapwise_analysis::{Follow, Options};
 use heapwise_report::escape::terminal::escape;
-use heapwise_trace::file::reader::{Reader, Tail as End};
-use heapwise_trace::file::records::RunEnd;
-use std::fs::File;
+use heapwise_trace::file::reader::Reader;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How often there is an update.
 const PACE: Duration = Duration::from_millis(200);
 /// A pause where there is nothing to read.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Points of the curves: more than columns.
-const CURVE: usize = 512;
-/// How long pages are left alone after they were gone through, in units of what that took.
-const PARTS_PAUSE: u32 = 20;
+/// From here on a recording is not how things stand: there is more of it to read.
+const BEHIND: u64 = 1 << 20;
 
 /// Where the recording is.
 #[derive(Clone, Debug)]
@@ -45,17 +40,18 @@ impl Source {
 /// What the follower has to say.
 #[derive(Debug)]
 pub(super) enum News {
+    /// There is nothing to show yet, for a reason.
+    Waits(String),
     Update(Box<Update>),
     /// Nothing can be shown.
     Failed(Failure),
 }
 
-/// The thread. It ends when it is dropped.
+/// The thread. It ends some time after this is dropped: what it is at is not waited for.
 #[derive(Debug)]
 pub(super) struct Follower {
     news: Arc<Mutex<Option<News>>>,
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
 }
 
 impl Follower {
@@ -63,8 +59,8 @@ impl Follower {
         let news = Arc::new(Mutex::new(None));
         let stop = Arc::new(AtomicBool::new(false));
         let work = Work { path: source.0.clone(), news: Arc::clone(&news), stop: Arc::clone(&stop) };
-        let thread = std::thread::Builder::new().name("follower".into()).spawn(move || work.run())?;
-        Ok(Self { news, stop, thread: Some(thread) })
+        std::thread::Builder::new().name("follower".into()).spawn(move || work.run())?;
+        Ok(Self { news, stop })
     }
 
     /// The newest, if there is anything new.
@@ -76,8 +72,6 @@ impl Follower {
 impl Drop for Follower {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // A panic of it was reported where it happened.
-        let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
@@ -87,9 +81,18 @@ struct Work {
     stop: Arc<AtomicBool>,
 }
 
+/// What comes after a file.
+enum After {
+    Nothing,
+    /// What has taken its name.
+    Anew(&'static str),
+    /// The next one of the recording.
+    Part(PathBuf),
+}
+
 impl Work {
     fn run(self) {
-        if let Err(failure) = self.follow() {
+        if let Err(failure) = self.follow_all() {
             self.tell(News::Failed(failure));
         }
     }
@@ -102,57 +105,128 @@ impl Work {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// The file, once it is there.
-    fn open(&self) -> Result<Option<File>, Failure> {
+    /// One file after the other.
+    fn follow_all(&self) -> Result<(), Failure> {
+        let mut curve = Curve::default();
+        let mut shown = Shown { path: self.path.clone(), ..Shown::default() };
+        while let Some(file) = self.open(&mut shown)? {
+            match self.follow(&file, &shown, &mut curve)? {
+                After::Nothing => break,
+                After::Anew(why) => {
+                    curve = Curve::default();
+                    shown.why = Some(format!("{} {why}", name_of(file.path())));
+                    shown.path = file.path().to_owned();
+                }
+                After::Part(next) => {
+                    shown.why = Some(format!("the recording goes on in {}", name_of(&next)));
+                    shown.path = next;
+                }
+            }
+            shown.nth += 1;
+        }
+        Ok(())
+    }
+
+    /// The file, once it is there; or the newest of those that are named after it.
+    fn open(&self, shown: &mut Shown) -> Result<Option<Growing>, Failure> {
+        let mut looked: Option<Instant> = None;
         while !self.is_stopped() {
-            if self.path.symlink_metadata().is_ok() {
-                return report::open(&self.path).map(Some);
+            if let Some(failure) = file::hopeless(&shown.path) {
+                return Err(failure);
+            }
+            if shown.path.exists() {
+                return Growing::open(&shown.path).map(Some);
+            }
+            if looked.is_none_or(|looked| looked.elapsed() >= PACE) {
+                looked = Some(Instant::now());
+                if let Some(part) = newest_part(&shown.path).filter(|part| part.exists()) {
+                    let (name, of) = (name_of(&part), name_of(&shown.path));
+                    shown.why = Some(format!("{of} is in several files: {name} is the newest"));
+                    shown.path = part;
+                    continue;
+                }
             }
             std::thread::sleep(PAUSE);
         }
         Ok(None)
     }
 
-    fn follow(&self) -> Result<(), Failure> {
-        let Some(file) = self.open()? else { return Ok(()) };
+    /// Waits for the header. What has become of the file, if it never comes.
+    fn begin(&self, file: &Growing) -> Result<Option<After>, Failure> {
+        while !self.is_stopped() {
+            let why = match file.header().map_err(|error| report::unreadable(file.path(), &error))? {
+                Next::Section => return Ok(None),
+                Next::End => "is empty",
+                Next::Part => "is cut off in its first bytes",
+            };
+            self.tell(News::Waits(format!("{} {why}: waiting for more", name_of(file.path()))));
+            if let Some(after) = anew(file, file.size()) {
+                return Ok(Some(after));
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Ok(Some(After::Nothing))
+    }
+
+    fn follow(&self, file: &Growing, shown: &Shown, curve: &mut Curve) -> Result<After, Failure> {
+        if let Some(after) = self.begin(file)? {
+            return Ok(after);
+        }
         let unreadable = |error: anyhow::Error| {
-            Failure::new(exit::UNREADABLE, anyhow!("cannot read {}: {error}", self.path.display()))
+            Failure::new(exit::UNREADABLE, anyhow!("cannot read {}: {error}", file.path().display()))
         };
-        let tail = Tail::new(file.try_clone()?, Arc::clone(&self.stop));
-        let reader = match Reader::new(BufReader::with_capacity(1 << 20, tail)) {
-            Ok(reader) => reader,
-            Err(_) if self.is_stopped() => return Ok(()),
-            Err(error) => return Err(unreadable(error.into())),
-        };
+        let reader = Reader::new(BufReader::with_capacity(1 << 20, file.stream()))
+            .map_err(|error| unreadable(error.into()))?;
         let mut options = Options::default();
         options.memory = report::memory();
         let mut follow = Follow::new(reader, &options);
         let mut naming = Naming::start()?;
         let mut state = State::default();
-        let mut said = Instant::now();
-        let (mut is_first, mut can_go_on) = (true, true);
+        let (mut said, mut checked) = (Instant::now(), Instant::now());
+        let (mut is_first, mut can_go_on, mut is_removed) = (true, true, false);
+        let mut last = None;
         while !self.is_stopped() {
-            let there = file.metadata().map_or(0, |found| found.len());
-            let has_more = can_go_on && follow.offset() < there;
+            let there = file.size();
+            let next = match can_go_on && follow.offset() < there {
+                true => file.next(follow.offset()).map_err(|error| unreadable(error.into()))?,
+                false => Next::End,
+            };
+            let has_more = next == Next::Section;
             if has_more {
                 can_go_on = follow.step().map_err(|error| unreadable(error.into()))?;
-                if self.is_stopped() {
-                    break;
+                state.note(&follow);
+            } else if checked.elapsed() >= PACE {
+                checked = Instant::now();
+                if let Some(after) = anew(file, follow.offset()) {
+                    return Ok(after);
                 }
-                let now = follow.now();
-                if state.rates.is_due(now.time.0) {
-                    state.note(&follow, now.time.0);
+                is_removed = file.fate(follow.offset()) == Fate::Removed;
+                let goes_on = follow.end().is_some_and(|end| end.goes_on);
+                if let Some(next) = Some(file.path()).filter(|_| goes_on).and_then(next_part) {
+                    curve.add(&follow);
+                    return Ok(After::Part(next));
                 }
             }
             let is_naming = naming.go_on(&mut follow);
             // The end of a recording is all there is to know of it, with its names.
             let is_done = !has_more && !is_naming && (follow.end().is_some() || !can_go_on);
-            if said.elapsed() >= PACE || is_done || (is_first && !has_more) {
-                let mut update = state.update(&mut follow, &naming, there);
-                update.trouble = (!can_go_on).then(|| trouble(follow.tail(), follow.offset())).flatten();
+            let standing = (follow.offset(), there, is_done, is_removed, naming.rounds());
+            let is_due = said.elapsed() >= PACE || is_done || (is_first && !has_more);
+            if is_due && (last != Some(standing) || state.awaits_pages()) {
+                let mut update = state.update(&mut follow, &naming);
+                update.file = shown.clone();
+                update.curve = curve.with(&follow);
+                update.read = (follow.offset(), there);
+                update.is_behind = has_more && (is_first || there - follow.offset() > BEHIND);
+                update.is_cut = next == Next::Part;
+                update.is_removed = is_removed;
+                if !can_go_on {
+                    update.trouble = state::trouble(follow.tail(), follow.offset());
+                }
                 self.tell(News::Update(Box::new(update)));
-                (said, is_first) = (Instant::now(), false);
+                (said, last) = (Instant::now(), Some(standing));
             }
+            is_first &= has_more;
             if is_done {
                 // Names are written behind the end.
                 std::thread::sleep(PACE);
@@ -160,122 +234,34 @@ impl Work {
                 std::thread::sleep(PAUSE);
             }
         }
-        Ok(())
+        Ok(After::Nothing)
     }
 }
 
-type Following = Follow<BufReader<Tail<File>>>;
-
-/// What is kept beside the accounts.
-#[derive(Default)]
-struct State {
-    rates: Rates,
-    of_threads: Rates,
-    of_all: Rates,
-    parts: Option<Breakdown>,
-    parts_wait: Option<Instant>,
-}
-
-fn requested(sums: StackSums) -> Requested {
-    [sums.requests, sums.requested_bytes]
-}
-
-fn of_threads(follow: &Following) -> impl Iterator<Item = Requested> {
-    follow.threads().map(|thread| {
-        let totals = thread.totals;
-        [totals.allocations + totals.reallocations, totals.allocated_bytes.0]
-    })
-}
-
-fn of_all(follow: &Following) -> Requested {
-    let totals = follow.now().totals;
-    [totals.allocations + totals.reallocations, totals.allocated_bytes.0]
-}
-
-impl State {
-    fn note(&mut self, follow: &Following, now_ns: u64) {
-        self.rates.note(now_ns, follow.stacks().map(requested));
-        self.of_threads.note(now_ns, of_threads(follow));
-        self.of_all.note(now_ns, std::iter::once(of_all(follow)));
-    }
-
-    fn update(&mut self, follow: &mut Following, naming: &Naming, there: u64) -> Update {
-        self.look_at_pages(follow);
-        let sums = follow.now();
-        let now_ns = sums.time.0;
-        let of_thread = self.of_threads.per_second(now_ns, of_threads(follow));
-        let of_all = self.of_all.per_second(now_ns, std::iter::once(of_all(follow)));
-        let rates = self.rates.per_second(now_ns, follow.stacks().map(requested));
-        let threads = follow.threads().zip(of_thread).map(|(thread, rate)| ThreadRow {
-            pid: thread.pid,
-            tid: thread.tid,
-            name: escape(thread.name).into_owned(),
-            rate,
-            totals: thread.totals,
-            live: thread.live.0,
-            has_ended: thread.has_ended,
-        });
-        Update {
-            subject: subject(follow),
-            sums,
-            end: follow.end().map(ending),
-            trouble: None,
-            rate: of_all.first().copied().unwrap_or_default(),
-            stacks: follow.stacks().collect(),
-            rates,
-            places: naming.places(),
-            threads: threads.collect(),
-            curve: follow.memory(CURVE),
-            parts: self.parts,
-            read: (follow.offset(), there),
-        }
-    }
-
-    fn look_at_pages(&mut self, follow: &mut Following) {
-        let newest = follow.looked_at();
-        let is_new = newest.is_some() && newest != self.parts.map(|parts| parts.time);
-        if !is_new || self.parts_wait.is_some_and(|until| Instant::now() < until) {
-            return;
-        }
-        let began = Instant::now();
-        self.parts = follow.breakdown();
-        self.parts_wait = Some(Instant::now() + began.elapsed() * PARTS_PAUSE);
+/// Whether a file has to be read anew, of which so many bytes were read.
+fn anew(file: &Growing, offset: u64) -> Option<After> {
+    match file.fate(offset) {
+        Fate::Replaced => Some(After::Anew("was replaced: this is the new one")),
+        Fate::Shortened => Some(After::Anew("was written anew")),
+        Fate::Same | Fate::Removed => None,
     }
 }
 
-fn subject(follow: &Following) -> Subject {
-    let meta = follow.meta();
-    // A program may be started by scripts, which are processes, too.
-    let first = follow.processes().find(|(_, has_ended)| !has_ended).or_else(|| follow.processes().next());
-    Subject {
-        command: escape(&command_line(&meta.command)).into_owned(),
-        pid: first.map_or(0, |(process, _)| process.pid),
-        allocator: escape(&follow.allocator_name()).into_owned(),
-        sample_bytes: meta.sample_bytes,
-        processes: follow.processes().count(),
-        begins_late: meta.interception.begins_late() || meta.delay_ns > 0,
-    }
+/// A file's name alone, escaped.
+fn name_of(path: &Path) -> String {
+    escape(&path.file_name().unwrap_or(path.as_os_str()).to_string_lossy()).into_owned()
 }
 
-fn ending(end: &RunEnd) -> String {
-    match (end.exit_code, end.signal, &end.stopped_early) {
-        (_, _, Some(reason)) => format!("recording stopped: {}", escape(reason)),
-        (_, Some(signal), _) => format!("ended by signal {signal}"),
-        (Some(code), _, _) => format!("ended with code {code}"),
-        _ if end.goes_on => "goes on in the next file".to_owned(),
-        _ => "recording ended".to_owned(),
-    }
+#[cfg(target_os = "linux")]
+use heapwise_collector::{newest_part, next_part};
+
+/// Recordings in several files are made on Linux alone.
+#[cfg(not(target_os = "linux"))]
+fn newest_part(_named: &Path) -> Option<PathBuf> {
+    None
 }
 
-/// What ended the reading before the end.
-fn trouble(tail: Option<End>, offset: u64) -> Option<String> {
-    match tail {
-        Some(End::Clean) => None,
-        Some(End::Truncated) => Some("the file is cut off".to_owned()),
-        Some(End::Damaged) => Some(format!("damaged at byte {offset}: nothing behind it is read")),
-        Some(End::Excessive(claim)) => {
-            Some(format!("not believed from byte {offset} on: {}", escape(&claim.to_string())))
-        }
-        None => Some(format!("to read on from byte {offset} takes more memory than there is for it")),
-    }
+#[cfg(not(target_os = "linux"))]
+fn next_part(_part: &Path) -> Option<PathBuf> {
+    None
 }

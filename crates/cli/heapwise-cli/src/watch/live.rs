@@ -56,7 +56,7 @@ impl Watched {
             screen::refused(error)
         })?;
         let mut window = Window::new(screen, Source::of_file(recording), Kind::Program);
-        window.set_pages(Pages::of(recording).with(&args.look));
+        window.set_pages(Pages::new().with(&args.look));
         window.say(format!("what the program writes is in {}", shown(&written)));
         Ok((Self::begin(window)?, written))
     }

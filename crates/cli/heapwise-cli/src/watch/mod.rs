@@ -5,6 +5,8 @@
 //! [`keys`]; and [`view`] draws it. So a view of a program that runs here and of a file that another one writes is the same.
 
 mod clock;
+mod curve;
+mod file;
 mod follower;
 mod keys;
 #[cfg(target_os = "linux")]
@@ -17,7 +19,7 @@ mod process;
 mod rates;
 mod rows;
 mod screen;
-mod tail;
+mod state;
 #[cfg(test)]
 mod testing;
 mod update;
@@ -26,6 +28,7 @@ mod window;
 
 use crate::args::WatchArgs;
 use crate::{Failure, exit};
+#[cfg(target_os = "linux")]
 use anyhow::anyhow;
 use follower::Source;
 use model::Kind;
@@ -35,10 +38,15 @@ use window::{Ended, Window};
 /// Shows a process or a file until the user has seen enough.
 pub(crate) fn watch(args: WatchArgs) -> Result<u8, Failure> {
     #[cfg(target_os = "linux")]
+    if let Some(number) = args.no_pid() {
+        let error = anyhow!("{number} is the id of no process; a file of that name is ./{number}");
+        return Err(Failure::new(exit::USAGE, error));
+    }
+    #[cfg(target_os = "linux")]
     if let Some(pid) = args.pid() {
         if args.recording.rotate.is_some() {
             let error = anyhow!(
-                "a view is of one file: --rotate is for attach and run, and `watch FILE` shows the newest one"
+                "a view is of one file: --rotate is for attach and run, and `watch FILE` follows their files"
             );
             return Err(Failure::new(exit::USAGE, error));
         }
@@ -52,11 +60,16 @@ pub(crate) fn watch(args: WatchArgs) -> Result<u8, Failure> {
         );
         return Err(Failure::new(exit::USAGE, error));
     }
-    file(Path::new(&args.target))
+    show_file(Path::new(&args.target))
 }
 
-fn file(path: &Path) -> Result<u8, Failure> {
-    check(path)?;
+fn show_file(path: &Path) -> Result<u8, Failure> {
+    if let Some(failure) = file::hopeless(path) {
+        return Err(failure);
+    }
+    if path.exists() {
+        file::Growing::open(path)?;
+    }
     // What is said meanwhile would be in the picture.
     let said = tempfile::tempfile()?;
     let screen = screen::take(said.try_clone()?).map_err(screen::refused)?;
@@ -67,17 +80,5 @@ fn file(path: &Path) -> Result<u8, Failure> {
         Ended::ByUser => Ok(exit::SUCCESS),
         Ended::BySignal => Ok(exit::INTERRUPTED),
         Ended::Failed(failure) => Err(failure),
-    }
-}
-
-/// Refuses what can never become a recording.
-fn check(path: &Path) -> Result<(), Failure> {
-    match path.metadata() {
-        Ok(found) if found.is_dir() => Err(Failure::new(
-            exit::UNREADABLE,
-            anyhow!("cannot read {}: it is a folder, not a recording", path.display()),
-        )),
-        Ok(_) => crate::report::open(path).map(drop),
-        Err(_) => Ok(()),
     }
 }

@@ -35,8 +35,9 @@ pub(super) enum Table {
 #[derive(Debug)]
 pub(super) struct Model {
     pub(super) kind: Kind,
-    /// What is waited for, escaped.
-    pub(super) waits_for: String,
+    /// What is looked at, and what it is waited for, escaped.
+    pub(super) subject: String,
+    pub(super) waits: String,
     pub(super) update: Option<Update>,
     /// The newest one, while the picture stands still.
     held: Option<Update>,
@@ -46,6 +47,8 @@ pub(super) struct Model {
     pub(super) filter: String,
     pub(super) is_typing: bool,
     pub(super) mark: Option<Mark>,
+    /// Which of the files that were followed is shown.
+    nth: u32,
     pub(super) scroll: usize,
     pub(super) has_help: bool,
     message: Option<(String, Instant)>,
@@ -65,10 +68,18 @@ pub(super) enum Wish {
 }
 
 impl Model {
-    pub(super) fn new(kind: Kind, waits_for: String) -> Self {
+    pub(super) fn new(kind: Kind, subject: String) -> Self {
+        let waits = match kind {
+            Kind::File => format!("waiting for {subject}"),
+            #[cfg(target_os = "linux")]
+            Kind::Program => "the program is being started".to_owned(),
+            #[cfg(target_os = "linux")]
+            Kind::Process => "attaching to the process".to_owned(),
+        };
         Self {
             kind,
-            waits_for,
+            subject,
+            waits,
             update: None,
             held: None,
             is_paused: false,
@@ -77,6 +88,7 @@ impl Model {
             filter: String::new(),
             is_typing: false,
             mark: None,
+            nth: 0,
             scroll: 0,
             has_help: false,
             message: None,
@@ -93,15 +105,53 @@ impl Model {
         }
         match self.is_paused {
             true => self.held = Some(update),
-            false => self.update = Some(update),
+            false => self.show(update),
         }
+    }
+
+    fn show(&mut self, update: Update) {
+        let is_first = self.update.is_none();
+        if self.nth != update.file.nth || is_first {
+            self.nth = update.file.nth;
+            let lost = if self.mark.take().is_some() { "; the mark was of the file before" } else { "" };
+            if let Some(why) = &update.file.why {
+                self.say(format!("{why}{lost}"));
+            }
+        }
+        self.update = Some(update);
+        self.scroll = self.scroll.min(self.n_rows().saturating_sub(self.page));
+    }
+
+    /// Nothing can be shown yet, for a reason.
+    pub(super) fn wait_for(&mut self, why: String) {
+        // What was there is gone.
+        (self.update, self.held) = (None, None);
+        self.waits = why;
+    }
+
+    /// Before it is drawn: of what goes on no more, nothing is requested.
+    pub(super) fn settle(&mut self) {
+        let is_quiet = self.silence().is_some();
+        let Some(update) = self.update.as_mut().filter(|update| is_quiet || update.is_over()) else { return };
+        update.rate = [0; 2];
+        update.rates.clear();
+        update.threads.iter_mut().for_each(|thread| thread.rate = [0; 2]);
+    }
+
+    /// Whether nothing is expected any more, and the picture changes by keys alone.
+    pub(super) fn is_over(&self) -> bool {
+        self.update.as_ref().is_some_and(Update::is_over)
+    }
+
+    /// Whether the picture changes with time alone.
+    pub(super) fn ticks(&self) -> bool {
+        self.silence().is_some()
     }
 
     /// How long nothing has come, if that is longer than a program that runs would take.
     pub(super) fn silence(&self) -> Option<Duration> {
-        let goes_on = |update: &Update| update.end.is_none() && update.trouble.is_none();
         let quiet = self.grew.elapsed();
-        self.update.as_ref().filter(|update| goes_on(update) && quiet >= SILENCE).map(|_| quiet)
+        self.update.as_ref().filter(|update| !update.is_over() && quiet >= SILENCE).map(|_| quiet)
     }
 
     pub(super) fn say(&mut self, text: String) {
@@ -109,7 +159,12 @@ impl Model {
     }
 
     pub(super) fn message(&self) -> Option<&str> {
-        self.message.as_ref().filter(|(_, since)| since.elapsed() < MESSAGE).map(|(text, _)| text.as_str())
+        self.message.as_ref().map(|(text, _)| text.as_str())
+    }
+
+    /// Takes back a message that was there long enough. Says whether there was one.
+    pub(super) fn forget_message(&mut self) -> bool {
+        self.message.take_if(|(_, since)| since.elapsed() >= MESSAGE).is_some()
     }
 
     pub(super) fn places(&self) -> Vec<PlaceRow> {
@@ -157,7 +212,7 @@ impl Model {
             Action::Pause => {
                 self.is_paused = !self.is_paused;
                 if let Some(held) = self.held.take().filter(|_| !self.is_paused) {
-                    self.update = Some(held);
+                    self.show(held);
                 }
             }
             Action::Help => self.has_help = !self.has_help,
@@ -224,6 +279,29 @@ mod tests {
         model.act(Action::Sort(Column::Growth));
         let rows = model.places();
         assert_eq!((rows[0].growth, rows[1].growth), (8 << 20, 0));
+    }
+
+    #[test]
+    fn a_mark_is_of_one_file_and_rates_end_with_the_program() {
+        let mut model = model();
+        model.act(Action::Mark);
+        let mut next = update(&[("parse", "a.c:1")]);
+        next.rate = [7, 7];
+        next.file =
+            crate::watch::update::Shown { nth: 1, why: Some("b.hw is next".into()), ..Default::default() };
+        model.take(next.clone());
+        assert!(
+            model.mark.is_none()
+                && model.message().is_some_and(|text| text.contains("b.hw is next; the mark"))
+        );
+        model.settle();
+        assert_eq!(model.update.as_ref().map(|update| update.rate), Some([7, 7]));
+        next.end = Some("ended".into());
+        next.rates = vec![[5, 5]];
+        model.take(next);
+        model.settle();
+        assert_eq!(model.update.as_ref().map(|update| update.rate), Some([0, 0]));
+        assert_eq!(model.places()[0].rate, [0, 0]);
     }
 
     #[test]

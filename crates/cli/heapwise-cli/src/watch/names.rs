@@ -12,10 +12,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// Stacks that are named at once, those with most first.
-const AT_ONCE: usize = 2000;
+/// Stacks that are named first, those with most: what fits on a screen is among them. Then it is twice as many each time, since all
+/// that have names are gone through again.
+const FIRST: usize = 250;
 /// A pause after naming, in units of what it took, and at least.
-const PAUSE: u32 = 5;
+const PAUSE: u32 = 3;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(300);
 
 /// The thread, and what has come of it.
@@ -26,6 +27,9 @@ pub(super) struct Naming {
     /// When what is being looked up was asked for.
     asked: Option<Instant>,
     next: Instant,
+    at_once: usize,
+    /// How often names have come.
+    rounds: u64,
     folder: Option<String>,
     places: Arc<Places>,
 }
@@ -43,7 +47,16 @@ impl Naming {
             }
         })?;
         let folder = crate::report::current_folder();
-        Ok(Self { wanted, found, asked: None, next: Instant::now(), folder, places: Arc::default() })
+        Ok(Self {
+            wanted,
+            found,
+            asked: None,
+            next: Instant::now(),
+            at_once: FIRST,
+            rounds: 0,
+            folder,
+            places: Arc::default(),
+        })
     }
 
     /// Takes names that have come, and asks for more. Says whether there are new ones, or some are still to come.
@@ -55,15 +68,15 @@ impl Naming {
             self.take(follow, asked);
             return true;
         }
+        if now < self.next {
+            return true;
+        }
         if follow.has_new_symbols() {
             follow.find_places();
             self.take(follow, now);
             return true;
         }
-        if now < self.next {
-            return true;
-        }
-        match follow.unnamed(AT_ONCE) {
+        match follow.unnamed(self.at_once) {
             // Other stacks of addresses that are known.
             Some(images) if images.is_empty() => {
                 follow.add_symbols(Symbols::default());
@@ -80,6 +93,8 @@ impl Naming {
 
     fn take<R: Read>(&mut self, follow: &Follow<R>, since: Instant) {
         self.places = Arc::new(self.places_of(follow));
+        self.rounds += 1;
+        self.at_once = self.at_once.saturating_mul(2);
         self.asked = None;
         self.next = Instant::now() + (since.elapsed() * PAUSE).max(SHORTEST_PAUSE);
     }
@@ -105,6 +120,11 @@ impl Naming {
         let mut names = vec![PlaceName::default(); ids.len()];
         ids.into_iter().for_each(|(name, id)| names[id as usize] = name);
         Places { names, of_stack }
+    }
+
+    /// How often names have come.
+    pub(super) fn rounds(&self) -> u64 {
+        self.rounds
     }
 
     pub(super) fn places(&self) -> Arc<Places> {

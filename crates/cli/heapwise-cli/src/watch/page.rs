@@ -7,7 +7,7 @@ use heapwise_report::escape::file::{self, Existing};
 use heapwise_report::escape::terminal::escape;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 /// Names that are tried, for pages of one moment.
 const MOST: u32 = 1000;
@@ -15,26 +15,25 @@ const MOST: u32 = 1000;
 /// What makes pages, on a thread of its own.
 #[derive(Debug)]
 pub(super) struct Pages {
-    recording: PathBuf,
-    /// The page's name up to the moment.
-    beside: PathBuf,
+    /// What the page is called after, if not after the recording.
+    beside: Option<PathBuf>,
     look: Look,
     working: Option<Receiver<String>>,
 }
 
 impl Pages {
     /// Beside the recording, and called like it.
-    pub(super) fn of(recording: &Path) -> Self {
+    pub(super) fn new() -> Self {
         let form = Form { format: Format::Html, open: false };
         let look =
             Look { form, full: false, stacks: false, top: 10, no_source: false, source_root: Vec::new() };
-        Self { recording: recording.to_owned(), beside: recording.to_owned(), look, working: None }
+        Self { beside: None, look, working: None }
     }
 
     /// The same elsewhere.
     #[cfg(target_os = "linux")]
     pub(super) fn beside(self, beside: PathBuf) -> Self {
-        Self { beside, ..self }
+        Self { beside: Some(beside), ..self }
     }
 
     /// As the user wants it.
@@ -44,12 +43,13 @@ impl Pages {
     }
 
     /// Begins a page of the first `bytes` of the recording, and says so.
-    pub(super) fn begin(&mut self, bytes: u64, time_ns: u64) -> String {
+    pub(super) fn begin(&mut self, recording: &Path, bytes: u64, time_ns: u64) -> String {
         if self.working.is_some() {
             return "a page is being written already".to_owned();
         }
         let (sender, receiver) = channel();
-        let (recording, beside, look) = (self.recording.clone(), self.beside.clone(), self.look.clone());
+        let (recording, look) = (recording.to_owned(), self.look.clone());
+        let beside = self.beside.clone().unwrap_or_else(|| recording.clone());
         let thread = std::thread::Builder::new().name("page".into()).spawn(move || {
             let text = match write(&recording, &beside, &look, bytes, time_ns) {
                 Ok(path) => format!("report in {}", path.display()),
@@ -69,7 +69,11 @@ impl Pages {
 
     /// What came of the page that was begun, once.
     pub(super) fn finished(&mut self) -> Option<String> {
-        let text = self.working.as_ref()?.try_recv().ok()?;
+        let text = match self.working.as_ref()?.try_recv() {
+            Ok(text) => text,
+            Err(TryRecvError::Empty) => return None,
+            Err(TryRecvError::Disconnected) => "no report, by a defect of heapwise".to_owned(),
+        };
         self.working = None;
         Some(text)
     }

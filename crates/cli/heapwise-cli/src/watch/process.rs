@@ -31,7 +31,7 @@ pub(super) fn watch(pid: u32, mut args: RecordingArgs) -> Result<u8, Failure> {
     let mut window = Window::new(screen, Source::of_file(&recording), Kind::Process);
     // What is temporary is no place for what is to stay.
     let beside = args.output.clone().unwrap_or(default);
-    window.set_pages(Pages::of(&recording).beside(beside).with(&args.look));
+    window.set_pages(Pages::new().beside(beside).with(&args.look));
     let watched = Watched::begin(window)?;
     let recorded = record(pid, &request, begun);
     watched.end(recorded.is_err());

@@ -35,11 +35,16 @@ impl Rates {
         }
     }
 
-    /// What was requested in each second since the oldest copy, for each of the sums.
-    pub(super) fn per_second(&self, now_ns: u64, sums: impl Iterator<Item = Requested>) -> Vec<Requested> {
+    /// What was requested in each second since the oldest copy, for each of the sums. Before `since_ns` there was nothing to request.
+    pub(super) fn per_second(
+        &self,
+        since_ns: u64,
+        now_ns: u64,
+        sums: impl Iterator<Item = Requested>,
+    ) -> Vec<Requested> {
         const NOTHING: (u64, Vec<Requested>) = (0, Vec::new());
         let (since, before) = self.copies.front().unwrap_or(const { &NOTHING });
-        let span = now_ns.saturating_sub(*since);
+        let span = now_ns.saturating_sub(since_ns.max(*since));
         let rate = |now: u64, before: u64| {
             let more = u128::from(now.saturating_sub(before)) * u128::from(SECOND);
             u64::try_from(more.checked_div(u128::from(span)).unwrap_or(0)).unwrap_or(u64::MAX)
@@ -64,7 +69,7 @@ mod tests {
             let sums = [second.min(10) * 10, second.min(10) * 1000];
             assert!(rates.is_due(second * SECOND) && !rates.is_due(second * SECOND - 1));
             rates.note(second * SECOND, [sums].into_iter());
-            let now = rates.per_second(second * SECOND, [sums].into_iter());
+            let now = rates.per_second(0, second * SECOND, [sums].into_iter());
             let span = second.min(5) * SECOND;
             let busy = match second {
                 0..=10 => span / SECOND,
@@ -78,10 +83,20 @@ mod tests {
     #[test]
     fn what_is_new_had_nothing_before_and_no_time_is_no_rate() {
         let mut rates = Rates::default();
-        assert_eq!(rates.per_second(0, [[7, 7]].into_iter()), [[0, 0]]);
+        assert_eq!(rates.per_second(0, 0, [[7, 7]].into_iter()), [[0, 0]]);
         rates.note(SECOND, [[5, 50]].into_iter());
         rates.note(6 * SECOND, [[5, 50]].into_iter());
-        let now = rates.per_second(6 * SECOND, [[5, 50], [10, u64::MAX]].into_iter());
+        let now = rates.per_second(0, 6 * SECOND, [[5, 50], [10, u64::MAX]].into_iter());
         assert_eq!(now, [[0, 0], [2, u64::MAX / 5]]);
+    }
+
+    #[test]
+    fn time_before_the_recording_began_is_not_counted() {
+        let mut rates = Rates::default();
+        (1..=3).for_each(|second| rates.note(second * SECOND, std::iter::empty()));
+        let now = |now_ns| rates.per_second(3 * SECOND, now_ns, [[100, 1000]].into_iter());
+        assert_eq!(now(3 * SECOND + SECOND / 2), [[200, 2000]]);
+        assert_eq!(now(5 * SECOND), [[50, 500]]);
+        assert_eq!(now(2 * SECOND), [[0, 0]]);
     }
 }

@@ -83,7 +83,10 @@ pub(super) fn places(update: &Update, mark: Option<&Mark>, sort: Column, filter:
         row.live = row.live.saturating_add(stack.live_bytes);
         row.blocks = row.blocks.saturating_add(stack.live_blocks);
         row.samples = row.samples.saturating_add(stack.samples);
-        let before = mark.and_then(|mark| mark.live.get(at)).copied().unwrap_or(0);
+        let before = match mark {
+            Some(mark) => mark.live.get(at).copied().unwrap_or(0),
+            None => stack.carried_bytes,
+        };
         let signed = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
         row.growth = row.growth.saturating_add(signed(stack.live_bytes).saturating_sub(signed(before)));
     }
@@ -157,6 +160,17 @@ mod tests {
         let growth: Vec<_> = rows.iter().map(|row| row.growth).collect();
         assert_eq!(functions(&rows), ["grows", "new", "shrinks"]);
         assert_eq!(growth, [75, 30, -500]);
+    }
+
+    #[test]
+    fn what_an_earlier_file_left_is_no_growth() {
+        let mut update = update(&[("kept", ""), ("grows", "")]);
+        update.stacks = vec![stack(900, 9), stack(300, 3)];
+        (update.stacks[0].carried_bytes, update.stacks[1].carried_bytes) = (1000, 100);
+        let rows = places(&update, None, Column::Growth, "");
+        assert_eq!(rows.iter().map(|row| row.growth).collect::<Vec<_>>(), [200, -100]);
+        let rows = places(&update, Some(&Mark::at(&update)), Column::Growth, "");
+        assert_eq!(rows.iter().map(|row| row.growth).collect::<Vec<_>>(), [0, 0]);
     }
 
     #[test]

@@ -59,10 +59,12 @@ pub(super) fn take(log: File) -> io::Result<Screen> {
     let keys = keys()?;
     restore_on_panic();
     enable_raw_mode()?;
+    #[cfg(unix)]
+    let aside = streams::Aside::begin(&log).inspect_err(|_| _ = disable_raw_mode())?;
     let taken = Taken {
         output: second,
         #[cfg(unix)]
-        _streams: streams::Aside::begin(&log)?,
+        _streams: aside,
     };
     #[cfg(not(unix))]
     drop(log);

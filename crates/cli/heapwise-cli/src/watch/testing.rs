@@ -11,6 +11,7 @@ pub(super) fn stack(live_bytes: u64, live_blocks: u64) -> StackSums {
         samples: live_blocks,
         requests: live_blocks,
         requested_bytes: live_bytes,
+        carried_bytes: 0,
     }
 }
 

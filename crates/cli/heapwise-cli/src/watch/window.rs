@@ -6,7 +6,7 @@ use super::model::{Kind, Model, Wish};
 use super::page::Pages;
 use super::screen::{self, Screen};
 use super::view;
-use crate::Failure;
+use crate::{Failure, exit};
 use heapwise_report::escape::terminal::escape;
 use ratatui::crossterm::event::{self, Event};
 use std::sync::Arc;
@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 /// How long keys are waited for before the screen is drawn anew.
 const PAUSE: Duration = Duration::from_millis(50);
+/// The same where nothing is expected any more.
+const LONG_PAUSE: Duration = Duration::from_millis(500);
 /// The screen is drawn so often although nothing has happened: a message may be over.
 const REDRAW: Duration = Duration::from_secs(1);
 
@@ -40,12 +42,12 @@ pub(super) struct Window {
 
 impl Window {
     pub(super) fn new(screen: Screen, source: Source, kind: Kind) -> Self {
-        let waits_for = escape(&source.path().display().to_string()).into_owned();
-        let pages = Pages::of(source.path());
+        let subject = escape(&source.path().display().to_string()).into_owned();
+        let pages = Pages::new();
         Self {
             screen,
             source,
-            model: Model::new(kind, waits_for),
+            model: Model::new(kind, subject),
             pages,
             stop: Arc::default(),
             #[cfg(target_os = "linux")]
@@ -102,6 +104,10 @@ impl Window {
                     self.model.take(*update);
                     is_due = true;
                 }
+                Some(News::Waits(why)) => {
+                    is_due |= self.model.waits != why || self.model.update.is_some();
+                    self.model.wait_for(why);
+                }
                 None => {}
             }
             if let Some(text) = self.pages.finished() {
@@ -114,14 +120,19 @@ impl Window {
             if self.is_interrupted() {
                 return Ok(Ended::BySignal);
             }
-            if self.stop.load(Ordering::Acquire) || screen::is_restored() {
+            if screen::is_restored() {
+                let what = anyhow::anyhow!("the view has ended by a defect of heapwise, which is said above");
+                return Ok(Ended::Failed(Failure::new(exit::UNEXPECTED, what)));
+            }
+            if self.stop.load(Ordering::Acquire) {
                 return Ok(Ended::ByUser);
             }
-            if is_due || drawn.elapsed() >= REDRAW {
+            is_due |= self.model.forget_message();
+            if is_due || (self.model.ticks() && drawn.elapsed() >= REDRAW) {
                 self.screen.draw(|frame, theme| view::draw(frame, &mut self.model, theme))?;
                 (is_due, drawn) = (false, Instant::now());
             }
-            if self.screen.wait(if is_due { Duration::ZERO } else { PAUSE })? {
+            if self.screen.wait(self.pause(is_due))? {
                 return Ok(Ended::BySignal);
             }
             while event::poll(Duration::ZERO)? {
@@ -135,6 +146,15 @@ impl Window {
         }
     }
 
+    /// How long keys are waited for before something else is looked after.
+    fn pause(&self, is_due: bool) -> Duration {
+        match self.model.is_over() {
+            _ if is_due => Duration::ZERO,
+            true => LONG_PAUSE,
+            false => PAUSE,
+        }
+    }
+
     /// Does what a key is for. Says whether the view is over.
     fn act(&mut self, action: Action) -> bool {
         match self.model.act(action) {
@@ -142,10 +162,10 @@ impl Window {
             Some(Wish::Quit) => true,
             Some(Wish::Interrupt) => self.interrupt(),
             Some(Wish::Page) => {
-                let read =
-                    self.model.update.as_ref().map_or((0, 0), |update| (update.read.0, update.sums.time.0));
-                let text = self.pages.begin(read.0, read.1);
-                self.model.say(text);
+                if let Some(update) = &self.model.update {
+                    let text = self.pages.begin(&update.file.path, update.read.0, update.sums.time.0);
+                    self.model.say(text);
+                }
                 false
             }
         }

@@ -58,8 +58,10 @@ pub struct StackSums {
     pub requested_bytes: u64,
     pub live_bytes: u64,
     pub live_blocks: u64,
-    /// Requests that were recorded: all, or those of a sample.
+    /// Requests that were recorded (all, or those of a sample), and blocks from an earlier file.
     pub samples: u64,
+    /// Live bytes that an earlier file of the recording has left.
+    pub carried_bytes: u64,
 }
 
 /// A thread so far.
@@ -160,8 +162,10 @@ impl<R: Read> Follow<R> {
 
     /// All stacks so far, each at the same place ever after.
     pub fn stacks(&self) -> impl Iterator<Item = StackSums> {
-        let is_sample = self.run.sequencer.ledger.sampling.is_on();
-        self.run.sequencer.ledger.sites.iter().map(move |site| {
+        let ledger = &self.run.sequencer.ledger;
+        let is_sample = ledger.sampling.is_on();
+        ledger.sites.iter().enumerate().map(move |(at, site)| {
+            let carried = ledger.carried_by_site.get(&(at as u32)).copied().unwrap_or_default();
             let (live_bytes, live_blocks) = site.live();
             let requests = site.allocations + site.reallocations;
             StackSums {
@@ -169,11 +173,13 @@ impl<R: Read> Follow<R> {
                 requested_bytes: site.allocated_bytes,
                 live_bytes,
                 live_blocks,
-                samples: if is_sample {
-                    site.sample.as_ref().map_or(0, |sample| sample.samples)
-                } else {
-                    requests
-                },
+                samples: carried.recorded
+                    + if is_sample {
+                        site.sample.as_ref().map_or(0, |sample| sample.samples)
+                    } else {
+                        requests
+                    },
+                carried_bytes: carried.bytes,
             }
         })
     }
@@ -196,9 +202,11 @@ impl<R: Read> Follow<R> {
         })
     }
 
-    /// When the pages of the process with the highest resident set were looked at last, if they were.
-    pub fn looked_at(&self) -> Option<Nanos> {
-        self.run.sequencer.residency.newest_ns().map(Nanos)
+    /// When the pages of the process with the highest resident set were looked at last, if they were; and whether it has ended.
+    pub fn looked_at(&self) -> Option<(Nanos, bool)> {
+        let (time_ns, slot) = self.run.sequencer.residency.newest_look()?;
+        let has_ended = self.run.processes.get(slot as usize).is_none_or(|process| process.end.is_some());
+        Some((Nanos(time_ns), has_ended))
     }
 
     /// What the resident pages consisted of then. Takes time with the live blocks.

@@ -7,6 +7,7 @@ mod out_of_order;
 mod sampled;
 mod stack_sites;
 
+pub(crate) use carried::CarriedOfSite;
 pub use carried::CarriedSums;
 
 use super::exits::Exits;
@@ -121,6 +122,8 @@ pub(crate) struct Ledger {
     pub(crate) sample: SampleAccount,
     /// What the file began with.
     pub(crate) carried: CarriedSums,
+    /// The same by site.
+    pub(crate) carried_by_site: FxHashMap<u32, CarriedOfSite>,
     pub(crate) budget: Budget,
 }
 

@@ -226,9 +226,9 @@ impl Residency {
         }
     }
 
-    /// When the last snapshot was taken that is kept.
-    pub(crate) fn newest_ns(&self) -> Option<u64> {
-        self.peak.iter().chain(&self.latest).map(|kept| kept.snapshot.time_ns).max()
+    /// When the last snapshot was taken that is kept, and of which process.
+    pub(crate) fn newest_look(&self) -> Option<(u64, u32)> {
+        self.peak.iter().chain(&self.latest).map(|kept| (kept.snapshot.time_ns, kept.slot)).max()
     }
 
     /// The account of that snapshot. `touched_pages` has those of the process, and then of those that it was forked from.

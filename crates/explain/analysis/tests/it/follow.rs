@@ -1,6 +1,10 @@
 //! A recording that is followed says section by section what an analysis says in the end.
 
+use crate::small::{alloc, recording};
 use heapwise_analysis::{Analysis, Follow, Frame, MomentSums, Options, StackPlace, StackSums, analyze};
+use heapwise_trace::event::{Epoch, Event};
+use heapwise_trace::file::columns::EventsEncoder;
+use heapwise_trace::file::records::ThreadIndex;
 use heapwise_trace::file::tables::Symbols;
 use heapwise_trace::file::{HEADER_BYTES, Reader};
 
@@ -86,6 +90,22 @@ fn at_the_end_it_says_what_the_analysis_says() {
 }
 
 #[test]
+fn a_new_watermark_alone_completes_what_is_held_back() {
+    let mut w = recording();
+    let mut encoder = EventsEncoder::default();
+    let words = [heapwise_trace::live::words::encode(Event::Epoch(Epoch(5)))];
+    let epoch = words.iter().flat_map(|words| words.words[..words.len].to_vec());
+    encoder.add_block(ThreadIndex(0), Epoch(0), &epoch.chain(alloc(2, 0)).collect::<Vec<_>>());
+    w.events(&encoder.finish(Epoch(5))).expect("memory takes everything");
+    w.events(&encoder.finish(Epoch(6))).expect("memory takes everything");
+    let file = w.into_inner();
+    let mut follow = follow(&file);
+    while follow.step().expect("memory can be read") {}
+    let now = follow.now();
+    assert_eq!((now.totals.allocations, now.live_blocks), (1, 1), "although the recording goes on");
+}
+
+#[test]
 fn the_addresses_that_are_wanted_are_those_of_an_analysis_each_once() {
     for file in FILES {
         let mut follow = follow(file);
@@ -112,8 +132,8 @@ fn pages_are_accounted_for_when_they_were_looked_at() {
     assert_eq!((follow.looked_at(), follow.breakdown()), (None, None));
     let mut newest = None;
     while follow.step().expect("memory can be read") {
-        if follow.looked_at() != newest {
-            newest = follow.looked_at();
+        if follow.looked_at().map(|(time, _)| time) != newest {
+            newest = follow.looked_at().map(|(time, _)| time);
             let parts = follow.breakdown().expect("there was a look");
             assert_eq!(Some(parts.time), newest);
             let rest = [parts.before, parts.unrecorded, parts.not_heap, parts.unaccounted];

@@ -15,7 +15,8 @@ use super::kind;
 use super::limits::{Claim, Unpacked};
 use std::io::{Read, Write};
 
-pub(crate) const FRAME_BYTES: usize = 20;
+/// What a section begins with, in front of its payload.
+pub const FRAME_BYTES: usize = 20;
 const MARK: [u8; 4] = *b"HWSE";
 /// A section never holds more, so a damaged length cannot claim much memory.
 pub(crate) const MAX_PAYLOAD: usize = 64 << 20;
@@ -61,6 +62,12 @@ fn checksum(frame: &[u8; FRAME_BYTES], stored: &[u8]) -> u32 {
     hasher.update(&frame[..16]);
     hasher.update(stored);
     hasher.finalize()
+}
+
+/// How many bytes a section takes on disk that begins with this frame. `None` if that is none, or claims more than a section may have.
+pub fn section_bytes(frame: &[u8; FRAME_BYTES]) -> Option<u64> {
+    let stored = u32::from_le_bytes([frame[8], frame[9], frame[10], frame[11]]) as usize;
+    (frame[0..4] == MARK && stored <= MAX_PAYLOAD).then_some((FRAME_BYTES + stored) as u64)
 }
 
 /// Why there is no further section.

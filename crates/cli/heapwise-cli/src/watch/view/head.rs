@@ -8,14 +8,11 @@ use heapwise_report::names::{fit, width_of};
 use heapwise_report::units::{bytes, count};
 use ratatui::text::{Line, Span};
 
-/// What is not read yet is worth a word from here on.
-const BEHIND: u64 = 1 << 20;
-
 /// What runs, and its state.
 pub(super) fn line(model: &Model, width: u16, theme: &Theme) -> Line<'static> {
     let width = usize::from(width);
     let Some(update) = &model.update else {
-        return Line::styled(format!("{:<width$}", fit(&format!(" {}", model.waits_for), width)), theme.head);
+        return Line::styled(format!("{:<width$}", fit(&format!(" {}", model.subject), width)), theme.head);
     };
     let subject = &update.subject;
     let is_sample = subject.sample_bytes > 1;
@@ -55,10 +52,12 @@ fn state(model: &Model, update: &Update) -> String {
     let state = match (&update.end, &update.trouble) {
         (Some(end), _) => end.clone(),
         (None, Some(trouble)) => trouble.clone(),
-        _ if there.saturating_sub(read) > BEHIND => {
-            format!("reading {} %", u128::from(read) * 100 / u128::from(there.max(1)))
+        _ if update.is_behind => {
+            format!("catching up, {} %", u128::from(read) * 100 / u128::from(there.max(1)))
         }
+        _ if update.is_removed => "the file was removed".to_owned(),
         _ => match model.silence() {
+            Some(_) if update.is_cut => "the file is cut off".to_owned(),
             Some(quiet) => format!("no news for {} s", quiet.as_secs()),
             None => "running".to_owned(),
         },

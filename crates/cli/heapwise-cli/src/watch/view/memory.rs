@@ -81,7 +81,8 @@ pub(super) fn parts(update: &Update, width: u16, theme: &Theme) -> Line<'static>
     let mut named = named(parts);
     named.sort_by_key(|(_, part)| std::cmp::Reverse(*part));
     named.retain(|(_, part)| *part > 0);
-    let lead = format!("RSS {} at {}: ", bytes(parts.rss.0), clock(parts.time.0));
+    let past = if update.parts_are_past { "before its end, " } else { "" };
+    let lead = format!("{past}RSS {} at {}: ", bytes(parts.rss.0), clock(parts.time.0));
     let mut text = String::new();
     let mut rest: u64 = named.iter().map(|(_, part)| part).sum();
     let room = width.saturating_sub(width_of(&lead));

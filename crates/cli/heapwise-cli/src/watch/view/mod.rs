@@ -10,7 +10,7 @@ mod theme;
 pub(super) use theme::Theme;
 
 use super::keys::KEYS;
-use super::model::{Kind, Model, Table};
+use super::model::{Model, Table};
 use heapwise_report::names::{fit, width_of};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -23,6 +23,7 @@ const VERY_HIGH: u16 = 30;
 
 /// Draws all of it.
 pub(super) fn draw(frame: &mut Frame<'_>, model: &mut Model, theme: &Theme) {
+    model.settle();
     let area = frame.area();
     let lines = match area.height {
         VERY_HIGH.. => 3,
@@ -47,7 +48,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &mut Model, theme: &Theme) {
             put(frame, sums, head::sums(update, sums.width, theme));
             put(frame, parts, memory::parts(update, parts.width, theme));
         }
-        None => put(frame, sums, Line::styled(fit(&waiting(model), sums.width.into()), theme.strong)),
+        None => put(frame, sums, Line::styled(fit(&model.waits, sums.width.into()), theme.strong)),
     }
     model.page = usize::from(body.height.saturating_sub(1)).max(1);
     match model.table {
@@ -63,16 +64,6 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &mut Model, theme: &Theme) {
 fn put(frame: &mut Frame<'_>, area: Rect, line: Line<'_>) {
     if area.height > 0 {
         frame.render_widget(line, area);
-    }
-}
-
-fn waiting(model: &Model) -> String {
-    match model.kind {
-        Kind::File => format!("waiting for {}", model.waits_for),
-        #[cfg(target_os = "linux")]
-        Kind::Program => "the program is being started".to_owned(),
-        #[cfg(target_os = "linux")]
-        Kind::Process => "attaching to the process".to_owned(),
     }
 }
 

@@ -15,6 +15,8 @@ use ratatui::widgets::Paragraph;
 
 /// From this width on all columns are shown, and from this one on most.
 const WIDE: u16 = 100;
+/// From here on there is room for one that not all recordings have.
+const USUAL: u16 = 80;
 const MEDIUM: u16 = 60;
 /// A column of numbers, with a blank behind it: what stands above it, and how many columns of the terminal it takes.
 #[derive(Clone, Copy)]
@@ -79,11 +81,14 @@ pub(super) fn places(frame: &mut Frame<'_>, area: Rect, model: &Model, theme: &T
     let rows = model.places();
     let is_sample = model.update.as_ref().is_some_and(|update| update.subject.sample_bytes > 1);
     let columns = columns(area.width, model.sort, &Column::ALL);
-    let has_samples = is_sample && area.width >= WIDE;
+    let has_samples = is_sample && area.width >= USUAL;
     let mut head = heads(&columns, model.sort, theme);
     head.extend(has_samples.then(|| number(SAMPLES, SAMPLES.0, theme.aside)));
     let since = match &model.mark {
         Some(mark) => format!("; growth since {}", clock(mark.time_ns)),
+        None if model.update.as_ref().is_some_and(|update| update.subject.goes_on) => {
+            "; growth since this file began".to_owned()
+        }
         None if model.update.as_ref().is_some_and(|update| update.subject.begins_late) => {
             "; growth since recording began".to_owned()
         }

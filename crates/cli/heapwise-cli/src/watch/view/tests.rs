@@ -114,6 +114,25 @@ fn an_estimate_says_so_and_an_end_is_seen() {
 }
 
 #[test]
+fn what_was_not_read_yet_and_what_is_over_is_said() {
+    let mut behind = rich();
+    (behind.is_behind, behind.read) = (true, (450, 1000));
+    let lines = picture(&mut model(behind), 80, 24);
+    assert!(lines[0].contains("catching up, 45 %") && !lines[0].contains("running"), "{lines:?}");
+    let mut over = rich();
+    (over.end, over.parts_are_past, over.rate) = (Some("ended with code 0".to_owned()), true, [9, 99]);
+    over.subject.goes_on = true;
+    let lines = picture(&mut model(over), 80, 24);
+    assert!(lines[5].starts_with("0 allocs/s · 0 B/s"), "{lines:?}");
+    assert!(lines[6].starts_with("before its end, RSS 64.0 MiB at 12.0 s: live 30.0 MiB"), "{lines:?}");
+    assert!(lines[7].ends_with("growth since this file began"), "{lines:?}");
+    let mut sampled = rich();
+    sampled.subject.sample_bytes = 512 << 10;
+    let lines = picture(&mut model(sampled), 80, 24);
+    assert!(lines[7].contains("samples"), "{lines:?}");
+}
+
+#[test]
 fn keys_change_the_picture() {
     let mut model = model(rich());
     model.act(Action::Threads);

@@ -17,6 +17,15 @@ pub struct CarriedSums {
     pub bytes: Bytes,
 }
 
+/// What the file began with from one site.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CarriedOfSite {
+    /// As those that are counted.
+    pub(crate) bytes: u64,
+    /// Blocks as they were recorded, whatever they stand for.
+    pub(crate) recorded: u64,
+}
+
 impl Ledger {
     /// A block of a thread is live from an earlier file.
     pub(crate) fn carry(&mut self, thread: u32, carried: &CarriedBlock) {
@@ -34,6 +43,9 @@ impl Ledger {
         let bytes = size.wrapping_mul(weight);
         self.carried.blocks += weight;
         self.carried.bytes += Bytes(bytes);
+        let of_site = self.carried_by_site.entry(site).or_default();
+        of_site.bytes = of_site.bytes.wrapping_add(bytes);
+        of_site.recorded += 1;
         let stats = &mut self.sites[site as usize];
         stats.carry(bytes, weight, self.peaks);
         if self.sampling.is_on() {
