@@ -59,6 +59,8 @@ impl WatchArgs {
             ("--duration", of.duration.is_some()),
             ("--max-size", of.max_size.is_some()),
             ("--sample", of.sample.is_some()),
+            ("--push", of.delivery.push.is_some()),
+            ("--fleet", of.delivery.fleet.is_some()),
             ("--rotate", of.rotate.is_some()),
             ("--snapshot-every", of.snapshot_every.is_some()),
             ("--no-report", of.no_report),

@@ -44,9 +44,9 @@ pub(crate) fn watch(args: WatchArgs) -> Result<u8, Failure> {
     }
     #[cfg(target_os = "linux")]
     if let Some(pid) = args.pid() {
-        if args.recording.rotate.is_some() {
+        if args.recording.rotate.is_some() || args.recording.delivery.fleet.is_some() {
             let error = anyhow!(
-                "a view is of one file: --rotate is for attach and run, and `watch FILE` follows their files"
+                "a view is of one file: --rotate, --push and --fleet are for attach and run, and `watch FILE` follows their files"
             );
             return Err(Failure::new(exit::USAGE, error));
         }
