@@ -56,9 +56,9 @@ fuzz_target!(|input: Input| {
         }
         symbols.images.push(named);
     }
-    analysis.set_symbols(symbols);
+    analysis.add_symbols([symbols]);
     reports(&analysis, &input);
-    analysis.set_symbols(input.symbols.symbols());
+    analysis.add_symbols([input.symbols.symbols()]);
     reports(&analysis, &input);
     assert_eq!(analysis.needed_addresses(), needed, "symbols do not change what symbols are wanted for");
 });
