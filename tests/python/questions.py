@@ -126,3 +126,16 @@ near(switch["saves_cpu_ns"], 350)
 assert (failed["allocator"], failed["replayed"], failed["failed"], failed["saves_bytes"]) == ("snmalloc", 0, 2, None), failed
 
 assert not answers, f"not tested: {list(answers)}"
+
+# Of a recording in several files the last one has what the others have left: the second turn follows the first one.
+connection.execute(
+    """
+    update recordings set
+        part = case when ends_with(recording, 'x') then 1 else 2 end,
+        goes_on = ends_with(recording, 'x'),
+        started = started + case when ends_with(recording, 'x') then interval 0 hour else interval 1 hour end
+    """
+).fetchall()
+followed = ask(pathlib.Path(questions, "leaks_by_host.sql").read_text(), service=values["service"])
+assert [row["recordings"] for row in followed] == [2, 2, 2, 2], followed
+near(followed[0]["never_freed_bytes"], leaks[0]["never_freed_bytes"])

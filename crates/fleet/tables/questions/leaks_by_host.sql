@@ -1,10 +1,20 @@
 -- On which hosts is how much never freed, and which call site has most of it?
--- $service: the service. Numbers are means over the recordings of a host.
+-- $service: the service. Numbers are means over the recordings of a host. Of a recording in several files the last one counts, which has what
+-- the others have left.
 -- Chart: host: never_freed_bytes
-with runs as (
-    select recording, coalesce(host, '(unknown)') as host, never_freed_bytes
+with files as (
+    select
+        recording,
+        coalesce(host, '(unknown)') as host,
+        never_freed_bytes,
+        goes_on and part + 1 = lead(part) over (partition by host order by started) as is_followed
     from recordings
     where service_name = $service
+),
+runs as (
+    select recording, host, never_freed_bytes
+    from files
+    where is_followed is not true
 ),
 hosts as (
     select host, count(*) as recordings, avg(never_freed_bytes) as never_freed_bytes

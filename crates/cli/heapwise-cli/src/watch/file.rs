@@ -236,12 +236,14 @@ mod tests {
         let growing = Growing::open(&path).expect("it is one");
         assert_eq!(growing.fate(10), Fate::Same);
         assert_eq!(growing.fate(11), Fate::Shortened);
-        std::fs::remove_file(&path).expect("it is there");
-        assert_eq!(growing.fate(10), Fate::Removed);
-        std::fs::write(&path, "ten bytes.").expect("the disk has room");
+        assert!(Growing::open(folder.path()).is_err() && Growing::open(&folder.path().join("b.hw")).is_err());
+        // Windows keeps the name of a file that is open, and another one cannot have it.
         #[cfg(unix)]
-        assert_eq!(growing.fate(10), Fate::Replaced);
-        std::fs::remove_file(&path).expect("it is there");
-        assert!(Growing::open(folder.path()).is_err() && Growing::open(&path).is_err());
+        {
+            std::fs::remove_file(&path).expect("it is there");
+            assert_eq!(growing.fate(10), Fate::Removed);
+            std::fs::write(&path, "ten bytes.").expect("the disk has room");
+            assert_eq!(growing.fate(10), Fate::Replaced);
+        }
     }
 }

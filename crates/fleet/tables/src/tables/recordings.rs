@@ -33,6 +33,16 @@ pub(super) static TABLE: Table = Table {
             Kind::Truth,
             "whether the recording has its end, and all of it could be read",
         ),
+        Column::optional(
+            "part",
+            Kind::Integer,
+            "which file it is of a recording in several files, from 1; none if there is only one",
+        ),
+        Column::optional(
+            "goes_on",
+            Kind::Truth,
+            "whether another file follows, so that what is live at the end may be freed yet; none if there is only one",
+        ),
         Column::new("heapwise", Kind::Text, "the version of heapwise that recorded it"),
         Column::optional("system", Kind::Text, "the kernel and its release"),
         Column::optional("architecture", Kind::Text, "the processor's architecture"),
@@ -129,6 +139,7 @@ fn fill(source: &Source<'_>, rows: &mut Rows) {
     let time = a.allocator_time();
     let sampled = a.sampled.as_ref();
     let verdict = d.verdict.as_ref();
+    let part = Some(u64::from(meta.part)).filter(|&part| part > 0);
     let settings = meta.environment.iter().map(|(name, value)| format!("{name}={value}"));
     rows.add([
         source.recording.into(),
@@ -143,6 +154,8 @@ fn fill(source: &Source<'_>, rows: &mut Rows) {
         end.and_then(|end| end.exit_code).into(),
         end.and_then(|end| end.signal).into(),
         (end.is_some() && !a.lacks_a_part()).into(),
+        part.into(),
+        part.map(|_| end.is_some_and(|end| end.goes_on)).into(),
         meta.heapwise.as_str().into(),
         unless_empty(&meta.system).into(),
         unless_empty(&meta.architecture).into(),
