@@ -194,7 +194,10 @@ fn pyroscope_gets_each_file_once_although_it_was_busy() {
     );
     assert_eq!(outcome.code(), 7, "{}", outcome.stderr);
     assert!(outcome.stderr.contains("it answers 503"), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("takes profiles again") && !outcome.stderr.contains("secret"));
+    assert!(
+        outcome.stderr.contains("takes profiles again; 0 did not arrive")
+            && !outcome.stderr.contains("secret")
+    );
     let taken = taken(&receiver);
     assert!(outcome.stderr.contains(&format!("{} profile(s) pushed to", taken.len())), "{}", outcome.stderr);
     assert_eq!(receiver.received().len(), taken.len() + 2);
@@ -314,6 +317,18 @@ fn what_cannot_be_is_said_before_the_program_starts() {
         assert!(!outcome.stderr.contains("secret@"), "{}", outcome.stderr);
         assert!(!folder.path().join("started").exists(), "{options:?}");
     }
+}
+
+#[test]
+fn a_fleet_that_is_a_file_is_no_folder() {
+    let folder = run::private_folder();
+    std::fs::write(folder.path().join("taken"), "").expect("a file");
+    let mut command = run::command(tool::heapwise(), folder.path());
+    command.args(["run", "--fleet", "taken", "--", "touch", "started"]);
+    let outcome = run::finish(&mut command, folder.path(), "run");
+    assert_eq!(outcome.code(), 125, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("taken is no folder"), "{}", outcome.stderr);
+    assert!(!folder.path().join("started").exists());
 }
 
 #[test]

@@ -37,10 +37,11 @@ pub fn run(arguments: &[OsString]) -> Result<()> {
         cargo::run(&["build", "--release", "-p", "poetry-contest", "--example", "dhat_contest"])?;
     }
     // Without heaptrack there is still something to measure.
+    let sampled = [install::FOR_REPLAYS, install::FOR_SAMPLES].concat();
     let needed = match arguments.first().and_then(|task| task.to_str()) {
         _ if is_replay => install::FOR_REPLAYS,
         Some("peers") => install::FOR_PEERS,
-        Some("sampled") => install::FOR_SAMPLES,
+        Some("sampled") => &sampled,
         _ => install::FOR_BENCHMARKS,
     };
     if let Err(problem) = install::programs(needed, true) {

@@ -78,18 +78,8 @@ pub const FOR_REPLAYS: &[Needed] = &[
     ("libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"),
 ];
 
-/// What `bench sampled` runs.
-pub const FOR_SAMPLES: &[Needed] = &[
-    ("python3", "python3"),
-    ("sqlite3", "sqlite3"),
-    ("rg", "ripgrep"),
-    ("redis-server", "redis-server"),
-    ("redis-benchmark", "redis-tools"),
-    ("git", "git"),
-    // With its clients in the PATH, and the server beside them.
-    ("pgbench", "postgresql"),
-    ("libjemalloc.so.2", "libjemalloc2"),
-];
+/// What `bench sampled` runs besides those: a server whose clients are in the PATH, and an allocator with a profiler.
+pub const FOR_SAMPLES: &[Needed] = &[("pgbench", "postgresql"), ("libjemalloc.so.2", "libjemalloc2")];
 
 /// Makes sure that the programs are there.
 ///

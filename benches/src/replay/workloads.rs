@@ -180,7 +180,8 @@ fn redis_burst(place: &Place<'_>) -> Result<Prepared> {
     redis_under(vec![benchmark("set", "600"), benchmark("lpush,hset", "40"), flush])
 }
 
-fn redis_under(mut load: Vec<Vec<OsString>>) -> Result<Prepared> {
+/// The server, which commands load before it is ended.
+pub(crate) fn redis_under(mut load: Vec<Vec<OsString>>) -> Result<Prepared> {
     let command = words(
         "redis-server",
         &["--bind", "127.0.0.1", "--port", PORT, "--save", "", "--appendonly", "no", "--daemonize", "no"],

@@ -1,6 +1,6 @@
 //! Servers whose clients measure them: redis under redis-benchmark, PostgreSQL under pgbench.
 
-use crate::replay::workloads::{Output, PORT, Place, Prepared, words};
+use crate::replay::workloads::{Output, PORT, Place, Prepared, redis_under, words};
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -31,16 +31,10 @@ pub(super) const ALL: &[Server] = &[
 ];
 
 fn redis(place: &Place<'_>) -> Result<Prepared> {
-    let command = words(
-        "redis-server",
-        &["--bind", "127.0.0.1", "--port", PORT, "--save", "", "--appendonly", "no", "--daemonize", "no"],
-    );
     let requests = place.size(200_000).to_string();
     let benchmark =
         ["-p", PORT, "--csv", "-c", "50", "-r", "100000", "-d", "200", "-t", "set,lpush", "-n", &requests];
-    let stop = words("redis-cli", &["-p", PORT, "shutdown", "nosave"]);
-    let load = vec![words("redis-benchmark", &benchmark), stop];
-    Ok(Prepared { command, environment: Vec::new(), load, output: Output::Differs })
+    redis_under(vec![words("redis-benchmark", &benchmark)])
 }
 
 /// `"SET","81234.56","0.321",…,"0.591","1.207"`: a name, requests a second, and latencies in milliseconds, of which the one but last

@@ -365,6 +365,16 @@ impl Analysis {
         is_as_much && !(is_empty && is_of_the_end)
     }
 
+    /// What tells it from all other recordings, the same whenever the same file is read: which host started which process when. A file that
+    /// was cut off is another recording than the whole one.
+    pub fn identity(&self) -> Vec<u8> {
+        let meta = &self.meta;
+        let pid = self.processes.first().map_or(0, |process| process.pid);
+        let numbers = [meta.started_unix_ns, u64::from(pid), self.duration.0, self.n_events];
+        let numbers = numbers.map(u64::to_le_bytes).concat();
+        [meta.host.as_bytes(), meta.command.join("\0").as_bytes(), &numbers].join(&0)
+    }
+
     /// Whether a process was still running when the recording ended.
     pub fn goes_on(&self) -> bool {
         self.processes.iter().any(|process| process.still_running)

@@ -40,7 +40,7 @@ pub struct TableFile {
 impl<'a> Recording<'a> {
     /// A recording that was read.
     pub fn new(analysis: &'a Analysis) -> Self {
-        let id = id(analysis);
+        let id = Id::of(&[&analysis.identity()]);
         Self { id, analysis, stacks: Stacks::new(analysis, id), histories: None, predictions: Vec::new() }
     }
 
@@ -93,15 +93,4 @@ fn file(table: &'static Table, source: &Source<'_>) -> io::Result<TableFile> {
     let started = source.analysis.meta.started_unix_ns;
     let name = layout::name(table.name, started, source.labels, source.recording);
     Ok(TableFile { table, name, rows: rows.len(), bytes: rows.into_parquet()? })
-}
-
-/// The same whenever the same file is read: which host started which process when. A file that was cut off is another recording than
-/// the whole one.
-fn id(analysis: &Analysis) -> Id {
-    let meta = &analysis.meta;
-    let pid = analysis.processes.first().map_or(0, |process| process.pid);
-    let numbers = [meta.started_unix_ns, u64::from(pid), analysis.duration.0, analysis.n_events];
-    let numbers = numbers.map(u64::to_le_bytes).concat();
-    let command = meta.command.join("\0");
-    Id::of(&[meta.host.as_bytes(), command.as_bytes(), &numbers])
 }

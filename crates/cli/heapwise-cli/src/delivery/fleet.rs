@@ -28,7 +28,7 @@ impl Fleet {
             );
             return Err(Failure::new(exit::USAGE, error));
         }
-        tables::check(folder)?;
+        tables::check(folder).map_err(|error| Failure::new(exit::RUN_FAILED, error))?;
         let (service, release) = (args.service.clone(), args.release.clone());
         Ok(Self { folder: folder.to_owned(), service, release })
     }

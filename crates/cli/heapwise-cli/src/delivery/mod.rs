@@ -22,10 +22,11 @@ trait Destination: Send {
 /// All places that the recordings of this command go to.
 #[derive(Default)]
 pub(crate) struct Destinations {
-    all: Vec<Box<dyn Destination>>,
-    /// What went wrong last, so that the same is not said of every file.
-    said: String,
+    all: Vec<(Box<dyn Destination>, Trouble)>,
 }
+
+/// Why the last recording did not arrive at a destination, so that the same is not said of every file; empty if it did.
+type Trouble = String;
 
 impl Destinations {
     /// Those that were asked for. Finds out before the recording what would fail after it.
@@ -38,7 +39,7 @@ impl Destinations {
             let push = push::Push::new(url, args).map_err(|error| Failure::new(exit::USAGE, error))?;
             all.push(Box::new(push));
         }
-        Ok(Self { all, said: String::new() })
+        Ok(Self { all: all.into_iter().map(|destination| (destination, Trouble::new())).collect() })
     }
 
     /// Whether recordings go nowhere.
@@ -48,19 +49,21 @@ impl Destinations {
 
     /// A recording is complete and has its names.
     pub(crate) fn take(&mut self, recording: &Path, analysis: &Analysis) {
-        for destination in &mut self.all {
-            if let Err(error) = destination.take(recording, analysis) {
-                let text = format!("{error:#}");
-                if text != self.said {
-                    heapwise_report::say!("heapwise: warning: {}: {text}", recording.display());
-                    self.said = text;
-                }
+        for (destination, trouble) in &mut self.all {
+            let taken = destination.take(recording, analysis);
+            // The rest of the message names the file.
+            let now = taken.as_ref().err().map(|error| error.root_cause().to_string()).unwrap_or_default();
+            if let Err(error) = taken
+                && now != *trouble
+            {
+                heapwise_report::say!("heapwise: warning: {}: {error:#}", recording.display());
             }
+            *trouble = now;
         }
     }
 
     /// No more recordings come.
     pub(crate) fn end(self) {
-        self.all.into_iter().for_each(Destination::end);
+        self.all.into_iter().for_each(|(destination, _)| destination.end());
     }
 }

@@ -55,15 +55,9 @@ pub(crate) fn comments(analysis: &Analysis, moment: Moment) -> Vec<String> {
 
 /// The id of one of its profiles: the same whenever the same recording is written, so that what arrives twice is recognised.
 pub(crate) fn id(analysis: &Analysis, of: &str) -> [u8; 16] {
-    let meta = &analysis.meta;
-    let pid = analysis.processes.first().map_or(0, |process| process.pid);
-    let numbers = [meta.started_unix_ns, u64::from(pid), analysis.duration.0, analysis.n_events];
     let mut hasher = Sha256::new();
-    hasher.update(numbers.map(u64::to_le_bytes).concat());
-    [&meta.host, of].into_iter().chain(meta.command.iter().map(String::as_str)).for_each(|part| {
-        hasher.update(part);
-        hasher.update([0]);
-    });
+    hasher.update(of);
+    hasher.update(analysis.identity());
     let mut id = [0; 16];
     id.copy_from_slice(&hasher.finalize()[..16]);
     id

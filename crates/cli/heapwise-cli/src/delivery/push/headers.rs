@@ -15,7 +15,12 @@ const OURS: [&str; 5] = ["host", "content-type", "content-encoding", "content-le
 
 /// Reads a file with a header in each line.
 pub(super) fn read(path: &Path) -> anyhow::Result<Vec<(HeaderName, HeaderValue)>> {
-    let name = || format!("cannot read the headers in {}", path.display());
+    let name = || {
+        format!(
+            "cannot read the headers in {}, a file with lines such as `Authorization: Bearer TOKEN`",
+            path.display()
+        )
+    };
     let mut text = String::new();
     let file = File::open(path).with_context(name)?;
     file.take(MOST_BYTES + 1).read_to_string(&mut text).with_context(name)?;

@@ -107,11 +107,15 @@ impl Shared {
         while let Some(body) = self.next() {
             match self.server.send(self.api, &body) {
                 Answer::Taken => {
-                    if backoff.is_waiting() {
-                        heapwise_report::say!("heapwise: {} takes profiles again", self.server.name());
-                    }
+                    let is_back = backoff.is_waiting();
                     (backoff, said) = (Backoff::default(), String::new());
                     let mut state = self.lock();
+                    if is_back {
+                        let (name, dropped) = (self.server.name(), state.dropped);
+                        heapwise_report::say!(
+                            "heapwise: {name} takes profiles again; {dropped} did not arrive so far"
+                        );
+                    }
                     state.sent += 1;
                     state.sent_bytes += body.len() as u64;
                     state.waiting.is_one_out = false;

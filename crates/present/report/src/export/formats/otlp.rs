@@ -100,7 +100,10 @@ impl Format for Otlp {
 fn resource(analysis: &Analysis, options: &Options) -> Resource {
     let program = analysis.meta.command.first().map_or("", |path| text::last_part(path));
     let unknown = || format!("unknown_service:{}", text::harmless(program));
-    let mut attributes = vec![("service.name", string(options.service.clone().unwrap_or_else(unknown)))];
+    let mut attributes = vec![(
+        "service.name",
+        string(text::harmless(&options.service.clone().unwrap_or_else(unknown)).into_owned()),
+    )];
     if let Some(release) = options.release.as_ref().filter(|release| !release.is_empty()) {
         attributes.push(("service.version", string(release.clone())));
     }

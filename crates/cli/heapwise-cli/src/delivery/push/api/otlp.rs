@@ -5,6 +5,7 @@ use anyhow::anyhow;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use heapwise_report::export::Options;
+use opentelemetry_proto::tonic::collector::profiles::v1development::ExportProfilesServiceResponse;
 use prost::Message;
 use std::io::{self, Write};
 
@@ -13,20 +14,6 @@ const PATH: &str = "/v1development/profiles";
 
 /// The interface.
 pub(super) struct Otlp;
-
-#[derive(Clone, PartialEq, prost::Message)]
-struct ExportProfilesServiceResponse {
-    #[prost(message, optional, tag = "1")]
-    partial_success: Option<ExportProfilesPartialSuccess>,
-}
-
-#[derive(Clone, PartialEq, prost::Message)]
-struct ExportProfilesPartialSuccess {
-    #[prost(int64, tag = "1")]
-    rejected_profiles: i64,
-    #[prost(string, tag = "2")]
-    error_message: String,
-}
 
 impl Api for Otlp {
     fn has(&self, path: &str) -> bool {
@@ -75,6 +62,7 @@ impl Api for Otlp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use opentelemetry_proto::tonic::collector::profiles::v1development::ExportProfilesPartialSuccess;
 
     #[test]
     fn an_answer_may_say_that_nothing_was_taken() {
