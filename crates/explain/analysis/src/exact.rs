@@ -4,7 +4,7 @@
 //! that has its own symbols, can. So here a stack is a chain of *places*: an instruction in an object file, with all
 //! the source-level frames that the compiler put there.
 
-use crate::analysis::{Analysis, Process, Site};
+use crate::analysis::{Analysis, Site};
 use crate::stacks::frame::Frame;
 use crate::stacks::modules::Image;
 use crate::stacks::stack_table::{Location, LocationId};
@@ -134,14 +134,13 @@ impl Analysis {
 
     /// The processes that were there at the end of the recording: those that ran on, or else the one that had ended last.
     pub fn last_processes(&self) -> FxHashSet<ProcessIndex> {
-        let running = self.processes.iter().filter(|process| process.still_running);
+        // One whose end was not seen, in a recording that was cut off, ran as well.
+        let running = self.processes.iter().filter(|process| process.still_running || process.end.is_none());
         let running: FxHashSet<_> = running.map(|process| process.index).collect();
         if !running.is_empty() {
             return running;
         }
-        // One whose end was not seen is as good as one that ended with the recording.
-        let end = |process: &&Process| process.end.unwrap_or(self.duration);
-        let last = self.processes.iter().rev().max_by_key(end);
+        let last = self.processes.iter().rev().max_by_key(|process| process.end);
         last.map(|process| process.index).into_iter().collect()
     }
 

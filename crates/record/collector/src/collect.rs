@@ -170,6 +170,10 @@ pub struct Collector<'a> {
     /// The process that is drained first, by turns.
     first: usize,
     batch: Batch,
+    /// The end of a file for which there was no place in the queue: what comes later is no part of that file.
+    parked: Option<Batch>,
+    /// Whether something was left in a ring when all were drained last.
+    has_left: bool,
     /// The watermark of the last batch in which nothing was held back.
     sent_watermark: Epoch,
     pending_bytes: usize,
@@ -217,6 +221,8 @@ impl<'a> Collector<'a> {
             }),
             first: 0,
             batch: Batch::default(),
+            parked: None,
+            has_left: false,
             sent_watermark: Epoch::default(),
             pending_bytes: 0,
             page_bytes,
@@ -330,17 +336,19 @@ impl<'a> Collector<'a> {
         if room == 0 {
             return 0;
         }
-        let mut drained = 0;
+        let (mut drained, mut has_left) = (0, false);
         // Each is the first one now and then: what one process writes takes no room from the others for long.
         let count = self.processes.len();
         self.first = (self.first + 1) % count.max(1);
         let order = (self.first..count).chain(0..self.first);
         let (processes, mut common, news) = self.parts();
         for i in order {
-            let bytes = processes[i].drain(&mut common, room, news);
+            let (bytes, is_left) = processes[i].drain(&mut common, room, news);
             room = room.saturating_sub(bytes);
             drained += bytes;
+            has_left |= is_left;
         }
+        self.has_left = has_left;
         self.pending_bytes += drained;
         self.batch.watermark = epoch;
         drained
@@ -392,7 +400,7 @@ impl<'a> Collector<'a> {
         self.describe(&mut process);
         for _ in 0..MOST_ROUNDS_AT_END {
             let (_, mut common, news) = self.parts();
-            let drained = process.drain(&mut common, MOST_PENDING_BYTES, news);
+            let (drained, _) = process.drain(&mut common, MOST_PENDING_BYTES, news);
             while {
                 let (_, mut common, news) = self.parts();
                 !process.read_tables(&mut common, news, true)
@@ -501,6 +509,8 @@ impl<'a> Collector<'a> {
         let now = self.started.elapsed();
         // Everything that was published before the watermark is there, and when that was is known.
         if now < self.next_cut
+            || self.has_left
+            || self.parked.is_some()
             || self.batch.clock.0.last().map(|(epoch, _)| *epoch) != Some(self.batch.watermark)
         {
             return;
@@ -524,32 +534,48 @@ impl<'a> Collector<'a> {
 
     /// Hands the batch to the packer. If something is `held_back`, it promises no more than the one before.
     fn forward(&mut self, wait: bool, held_back: bool) {
-        let watermark = self.batch.watermark;
-        if held_back {
-            self.batch.watermark = self.sent_watermark;
+        if let Some(end) = self.parked.take() {
+            self.parked = self.hand_on(end, wait);
         }
-        let promised = self.batch.watermark;
-        let batch = std::mem::take(&mut self.batch);
-        // The end of a file is not kept for later: what comes then is no part of that file.
-        let sent = if wait || batch.cut.is_some() {
-            self.packer.batches.send(batch).map_err(|e| TrySendError::Disconnected(e.0))
+        if self.parked.is_none() {
+            let watermark = self.batch.watermark;
+            if held_back {
+                self.batch.watermark = self.sent_watermark;
+            }
+            let promised = self.batch.watermark;
+            let batch = std::mem::take(&mut self.batch);
+            match self.hand_on(batch, wait) {
+                Some(batch) if batch.cut.is_none() => self.batch = batch,
+                kept => {
+                    self.parked = kept;
+                    self.sent_watermark = promised;
+                }
+            }
+            self.batch.watermark = watermark;
+        }
+        let of_rings = self.processes.iter().map(Process::pending_bytes).sum::<usize>();
+        let kept = [Some(&self.batch), self.parked.as_ref()].into_iter().flatten();
+        self.pending_bytes =
+            kept.flat_map(|batch| &batch.blocks).map(|(_, words)| words.len() * 8).sum::<usize>() + of_rings;
+    }
+
+    /// Gives the packer a batch. Returns it if there is no place in the queue.
+    fn hand_on(&mut self, batch: Batch, wait: bool) -> Option<Batch> {
+        let sent = if wait {
+            self.packer.batches.send(batch).map_err(|error| TrySendError::Disconnected(error.0))
         } else {
             self.packer.batches.try_send(batch)
         };
         match sent {
-            Ok(()) => {
-                self.sent_watermark = promised;
-                self.pending_bytes = self.processes.iter().map(Process::pending_bytes).sum();
-            }
-            Err(TrySendError::Full(batch)) => self.batch = batch,
+            Ok(()) => None,
+            Err(TrySendError::Full(batch)) => Some(batch),
             Err(TrySendError::Disconnected(_)) => {
-                self.pending_bytes = self.processes.iter().map(Process::pending_bytes).sum();
                 if !std::mem::replace(&mut self.failed, true) {
                     self.stop("the recording could not be written".into());
                 }
+                None
             }
         }
-        self.batch.watermark = watermark;
     }
 
     /// Sleeps for a tick, or less if a ring fills.

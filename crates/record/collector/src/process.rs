@@ -227,8 +227,9 @@ impl Process {
         }
     }
 
-    /// Copies what is in the rings out of them, as far as there is room. Returns how many bytes that was.
-    pub(crate) fn drain(&mut self, common: &mut Common<'_>, room: usize, news: &mut News) -> usize {
+    /// Copies what is in the rings out of them, as far as there is room. Returns how many bytes that was, and whether
+    /// something was left.
+    pub(crate) fn drain(&mut self, common: &mut Common<'_>, room: usize, news: &mut News) -> (usize, bool) {
         self.find_rings(common);
         let mut drain = Drain {
             session: common.session,
@@ -236,11 +237,13 @@ impl Process {
             pid: self.info.pid,
             writes: self.is_present(),
             room,
+            has_left: false,
             started: common.started,
             refusals: common.refusals,
             news,
         };
-        self.rings.iter_mut().map(|ring| ring.drain(&self.arenas, &mut drain)).sum()
+        let bytes = self.rings.iter_mut().map(|ring| ring.drain(&self.arenas, &mut drain)).sum();
+        (bytes, drain.has_left)
     }
 
     /// Bytes that were drained and not handed on.
@@ -268,6 +271,7 @@ impl Process {
             pid: self.info.pid,
             writes: self.is_present(),
             room: usize::MAX,
+            has_left: false,
             started: common.started,
             refusals: common.refusals,
             news,

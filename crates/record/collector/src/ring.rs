@@ -22,6 +22,8 @@ pub(crate) struct Drain<'a> {
     pub(crate) writes: bool,
     /// Bytes that may still be taken.
     pub(crate) room: usize,
+    /// Whether a ring had more than there was room for, and was left as it is.
+    pub(crate) has_left: bool,
     pub(crate) started: &'a mut Started,
     pub(crate) refusals: &'a mut Refusals,
     pub(crate) news: &'a mut News,
@@ -107,7 +109,11 @@ impl Ring {
             return 0;
         };
         // What there is no room for is taken the next time, and never a part of it.
-        if bytes == 0 || self.thread.is_none() || bytes as usize > drain.room {
+        if bytes == 0 || self.thread.is_none() {
+            return 0;
+        }
+        if bytes as usize > drain.room {
+            drain.has_left = true;
             return 0;
         }
         let at = self.tail & (self.capacity - 1);

@@ -30,7 +30,7 @@ pub(crate) const NODES_AT_ONCE: usize = 1 << 20;
 pub struct Rotation {
     /// How long one file lasts.
     pub every: Duration,
-    /// How many files are kept.
+    /// How many files are kept: two at least, the one that is written and the one before it.
     pub keep: usize,
     /// Finds out which blocks are live at the end of a file.
     pub live: fn(&File) -> Result<Vec<Carried>, String>,
@@ -66,7 +66,7 @@ impl Files {
     /// # Errors
     /// Those of creating it.
     pub fn begin(named: &Path, how: Rotation, meta: &mut Meta) -> Result<(Self, File), crate::Error> {
-        let mut parts = Parts::new(named, how.keep);
+        let mut parts = Parts::new(named, how.keep.max(2));
         let (path, file) = parts.create_next()?;
         parts.remove_oldest();
         meta.part = 1;
@@ -95,7 +95,7 @@ impl Files {
         let carried = (self.how.live)(old).map_err(failed)?;
         let standing = Standing::of(old, &carried)?;
         let (path, file) = self.parts.create_next().map_err(|error| failed(error.to_string()))?;
-        // First, for there may be no room for one more.
+        // First, for there may be no room for one more. The file at hand stays, whatever becomes of its successor.
         self.parts.remove_oldest();
         self.meta.part += 1;
         self.meta.started_unix_ns = self.started_unix_ns.saturating_add(at.1);

@@ -221,6 +221,16 @@ fn progress_is_reported_in_bytes() {
 }
 
 #[test]
+fn processes_whose_end_was_not_seen_ran_to_the_end() {
+    let mut analysis = analysed(&recording());
+    assert_eq!((analysis.processes.len(), analysis.last_processes().len()), (2, 1));
+    for process in &mut analysis.processes {
+        (process.end, process.still_running) = (None, false);
+    }
+    assert_eq!(analysis.last_processes().len(), 2);
+}
+
+#[test]
 fn sites_by_address_say_the_same_as_sites_by_name() {
     let analysis = analysed(&recording());
     let sites = analysis.exact_sites();

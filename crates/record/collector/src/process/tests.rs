@@ -48,7 +48,9 @@ impl Joined {
             started: &mut self.started,
             refusals: &mut self.refusals,
         };
-        self.process.drain(&mut common, usize::MAX, news)
+        let (bytes, has_left) = self.process.drain(&mut common, usize::MAX, news);
+        assert!(!has_left, "there was room for all");
+        bytes
     }
 
     fn read_nodes(&mut self, news: &mut News) -> bool {

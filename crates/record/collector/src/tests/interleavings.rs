@@ -57,6 +57,10 @@ fn try_seed(seed: u64) {
         }
         writers.into_iter().map(|writer| writer.join().expect("it ends")).collect()
     });
+    // Without room everything is left, and that is said: a file must not end there.
+    let (none, has_left) = reading.read(&mut reader, 0, false);
+    let (rest, has_more) = reading.read(&mut reader, usize::MAX, false);
+    assert_eq!((none, has_left, has_more), (0, rest > 0, false));
     let end = reading.end(&mut reader);
     assert_eq!(reading.tids.len(), sent.len());
     for (&index, tid) in &reading.tids {

@@ -167,8 +167,8 @@ impl Reader {
 }
 
 impl Reading {
-    /// Takes what was written since, as far as there is room. Returns how many bytes of events that was.
-    fn read(&mut self, reader: &mut Reader, room: usize, at_end: bool) -> usize {
+    /// Takes what was written since, as far as there is room. Returns how many bytes of events that was, and whether some were left.
+    fn read(&mut self, reader: &mut Reader, room: usize, at_end: bool) -> (usize, bool) {
         let mut news = News::default();
         let drained = self.process.drain(&mut reader.common(), room, &mut news);
         while !self.process.read_tables(&mut reader.common(), &mut news, at_end) {
@@ -199,7 +199,7 @@ impl Reading {
 
     /// Takes the rest.
     fn end(&mut self, reader: &mut Reader) -> ProcessEnd {
-        while self.read(reader, usize::MAX, true) > 0 {}
+        while self.read(reader, usize::MAX, true).0 > 0 {}
         let mut news = News::default();
         let end = self.process.end(&reader.session, false, &mut news);
         self.note(news);

@@ -176,14 +176,18 @@ impl Sums {
         if self.leaving.len() == MOST_LEAVING {
             self.leaving.clear();
         }
-        let block = self.freed(address);
-        self.leaving.extend(block.map(|block| (address, block)));
+        match self.freed(address) {
+            Some(block) => self.leaving.insert(address, block),
+            // One that was there before had the address earlier.
+            None => self.leaving.remove(&address),
+        };
     }
 
     /// It is live as it was, and nothing was allocated.
     fn stays(&mut self, address: u64, size: u64, frames: &[u64]) {
-        let before = self.leaving.remove(&address);
-        let block = before.unwrap_or_else(|| Block { site: self.site(frames, size), size });
+        // If it was not heard of that it is to be resized, it still counts as live.
+        let (left, live) = (self.leaving.remove(&address), self.freed(address));
+        let block = live.or(left).unwrap_or_else(|| Block { site: self.site(frames, size), size });
         self.lives(address, block);
     }
 
@@ -333,6 +337,31 @@ mod tests {
         assert_eq!((totals.counts.live_bytes, totals.live_samples, totals.live_bytes_error), (0, 0, None));
         assert_eq!(totals.counts.alloc_bytes, 2 * 16384 * 24 + (1 << 20));
         assert_eq!(totals.samples, 3);
+    }
+
+    #[test]
+    fn a_block_that_stays_counts_once_whatever_was_lost() {
+        let mut sums = sums();
+        allocated(&mut sums, 0x10, 1 << 20, &[1]);
+        let stays = |sums: &mut Sums| {
+            sums.add(Note { kind: Kind::Stays, address: 0x10, size: 1 << 20 }, &[2]);
+            sums.snapshot(Lost::default())
+                .sites
+                .iter()
+                .map(|site| site.counts.live_objects)
+                .collect::<Vec<_>>()
+        };
+        // That it was to be resized was lost.
+        assert_eq!(stays(&mut sums), [0, 1]);
+        // It was not: the block has the place that it had, and not one that had its address before.
+        sums.add(Note { kind: Kind::ReallocBegin, address: 0x10, size: 0 }, &[]);
+        assert_eq!(stays(&mut sums), [0, 1]);
+        sums.add(Note { kind: Kind::ReallocBegin, address: 0x10, size: 0 }, &[]);
+        sums.add(Note { kind: Kind::ReallocBegin, address: 0x10, size: 0 }, &[]);
+        assert_eq!(stays(&mut sums), [0, 0, 1]);
+        freed(&mut sums, 0x10);
+        let totals = sums.snapshot(Lost::default()).totals;
+        assert_eq!((totals.counts.live_bytes, totals.live_samples, totals.samples), (0, 0, 1));
     }
 
     #[test]
