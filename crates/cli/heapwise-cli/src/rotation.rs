@@ -74,9 +74,11 @@ struct Known {
 }
 
 impl Known {
-    /// Names a file, and sends it on its way. One that was removed meanwhile, since there are enough newer ones, needs neither.
+    /// Names a file, and sends it on its way. One that was removed meanwhile, since there are enough newer ones, needs no names.
     fn name(&mut self, path: &Path, destinations: &mut Destinations) {
-        let Ok(file) = OpenOptions::new().read(true).write(true).open(path) else { return };
+        let Ok(file) = OpenOptions::new().read(true).write(true).open(path) else {
+            return destinations.miss(path);
+        };
         let named = reader(&file).and_then(|reader| {
             let analysis = analyze(reader, &Options::default(), |_| {}).map_err(|error| error.to_string())?;
             let new = self.unknown(analysis.needed_addresses());

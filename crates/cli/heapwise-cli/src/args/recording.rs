@@ -53,8 +53,8 @@ pub(crate) struct RecordingArgs {
         default_value_if("push", ArgPredicate::IsPresent, "15s")
     )]
     pub(crate) rotate: Option<Duration>,
-    /// How many files --rotate keeps, with those of earlier recordings of that name.
-    #[arg(long, value_name = "N", default_value_t = 144, value_parser = clap::value_parser!(u32).range(1..), requires = "several")]
+    /// How many files --rotate keeps, with the one that is written and those of earlier recordings of that name.
+    #[arg(long, value_name = "N", default_value_t = 144, value_parser = clap::value_parser!(u32).range(2..), requires = "several")]
     pub(crate) keep: u32,
     /// Account for all resident memory this often, such as 10s; SIGUSR2 to heapwise does it once.
     #[arg(long, value_name = "TIME", value_parser = super::time)]

@@ -23,6 +23,8 @@ trait Destination: Send {
 #[derive(Default)]
 pub(crate) struct Destinations {
     all: Vec<(Box<dyn Destination>, Trouble)>,
+    /// Recordings that were removed before their turn came.
+    missed: u64,
 }
 
 /// Why the last recording did not arrive at a destination, so that the same is not said of every file; empty if it did.
@@ -39,7 +41,10 @@ impl Destinations {
             let push = push::Push::new(url, args).map_err(|error| Failure::new(exit::USAGE, error))?;
             all.push(Box::new(push));
         }
-        Ok(Self { all: all.into_iter().map(|destination| (destination, Trouble::new())).collect() })
+        Ok(Self {
+            all: all.into_iter().map(|destination| (destination, Trouble::new())).collect(),
+            missed: 0,
+        })
     }
 
     /// Whether recordings go nowhere.
@@ -62,8 +67,28 @@ impl Destinations {
         }
     }
 
+    /// A recording was removed before its turn came: newer ones have its place.
+    pub(crate) fn miss(&mut self, recording: &Path) {
+        if self.is_empty() {
+            return;
+        }
+        if self.missed == 0 {
+            heapwise_report::say!(
+                "heapwise: warning: {} was removed before it went anywhere: keep more files with --keep, or let each last longer with --rotate",
+                recording.display()
+            );
+        }
+        self.missed += 1;
+    }
+
     /// No more recordings come.
     pub(crate) fn end(self) {
+        if self.missed > 0 {
+            heapwise_report::say!(
+                "heapwise: warning: {} file(s) were removed before they went anywhere",
+                self.missed
+            );
+        }
         self.all.into_iter().for_each(|(destination, _)| destination.end());
     }
 }
