@@ -10,6 +10,7 @@
 //! | threads of creations | 4 bytes a creation |
 //! | [`ThreadState`] | one a thread |
 //! | [`Slot`] | one a slot |
+//! | [`Place`]: where threads sleep that wait for others | [`PLACES`] |
 //! | pieces of streams that are being read | 64 KiB a thread |
 //! | pages that ever held a block | a bit for each page of the address space; nearly all of it is never touched |
 
@@ -71,6 +72,10 @@ pub(crate) struct Header {
     pub(crate) parked: AtomicU32,
     /// Of these, how many have done everything and stay.
     pub(crate) staying: AtomicU32,
+    /// The epoch of the thread that is furthest behind, or an earlier one.
+    pub(crate) slowest: AtomicU32,
+    /// How many threads were started by others.
+    pub(crate) spawned: AtomicU32,
     /// What kept the process from going on, as a number of the operating system; 0 if nothing did.
     pub(crate) trouble: AtomicI32,
     /// Calls that got no memory.
@@ -100,6 +105,19 @@ pub(crate) struct Slot {
     pub(crate) content: AtomicU64,
     /// Requested bytes.
     pub(crate) size: AtomicU64,
+}
+
+/// Places to sleep. A power of two.
+pub(crate) const PLACES: usize = 1 << 12;
+
+/// Where threads sleep that wait for others.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub(crate) struct Place {
+    /// How many there are, above 32 bits, and what they wait for.
+    pub(crate) sleepers: AtomicU64,
+    /// They wait for another number here.
+    pub(crate) changes: AtomicU32,
 }
 
 /// Times of a kind of call.
@@ -154,6 +172,7 @@ pub(crate) struct Layout {
     pub(crate) creations: usize,
     pub(crate) threads: usize,
     pub(crate) slots: usize,
+    pub(crate) places: usize,
     pub(crate) pieces: usize,
     pub(crate) pages: usize,
     pub(crate) bytes: usize,
@@ -173,8 +192,9 @@ impl Layout {
         let creations = part(creations * 4);
         let states = part(threads * size_of::<ThreadState>());
         let slots = part(slots * size_of::<Slot>());
+        let places = part(PLACES * size_of::<Place>());
         let pieces = part(threads * PIECE_BYTES as usize);
         let pages = part(1 << (ADDRESS_BITS - PAGE_SHIFT - 3));
-        Self { progress, creations, threads: states, slots, pieces, pages, bytes: at }
+        Self { progress, creations, threads: states, slots, places, pieces, pages, bytes: at }
     }
 }

@@ -18,12 +18,13 @@ use heapwise_collector::usable;
 use heapwise_trace::file::pages::UsableSizes;
 use levels::Levels;
 use memory::Memory;
+use rustix::thread::futex;
 use std::io::Read;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use ticks::Clock;
 
@@ -196,7 +197,7 @@ impl<'a> Replayer<'a> {
             .then(|| requests::statistics(&mut process, &memory))
             .flatten();
         let purged = (complete && plan.purges).then(|| requests::purge(&mut process, &memory)).flatten();
-        memory.header().end.store(1, Ordering::Release);
+        change(&memory.header().end, 1);
         if !complete {
             process.kill();
         }
@@ -343,11 +344,18 @@ struct Seen {
     at_end: Option<heapwise_analysis::Breakdown>,
 }
 
+/// Changes what threads of the worker wait for.
+fn change(word: &AtomicU32, value: u32) {
+    word.store(value, Ordering::Release);
+    // They look by themselves, too, only less often.
+    let _ = futex::wake(word, futex::Flags::empty(), u32::MAX >> 1);
+}
+
 impl Watch<'_> {
     /// Follows a worker until it has done everything, or will not any more.
     fn follow(&self, process: &mut Child, levels: &mut Levels) -> Seen {
         let header = self.memory.header();
-        let get = |field: &std::sync::atomic::AtomicU32| field.load(Ordering::Acquire);
+        let get = |field: &AtomicU32| field.load(Ordering::Acquire);
         let mut seen = Seen::default();
         let mut last_progress = (self.progress(), Instant::now());
         loop {
@@ -372,7 +380,7 @@ impl Watch<'_> {
             }
             if get(&header.snapshot_at) != 0 && running > 0 && parked > 0 && parked + staying == running {
                 seen.at_peak = snapshot::take(process, self.memory, self.sizes);
-                header.snapshot_at.store(0, Ordering::Release);
+                change(&header.snapshot_at, 0);
             }
             if let Some(rss) = quick(process.id()).map(|(_, rss)| Bytes(rss)) {
                 levels.add(self.began.elapsed(), rss);

@@ -54,7 +54,7 @@ pub enum Error {
 /// # Errors
 /// The recording cannot be read or holds a sample only, or the script not be written. A recording that is damaged or was cut off gives the script
 /// of what is there.
-pub fn compile<R: Read>(
+pub fn compile<R: Read + Send>(
     reader: Reader<R>,
     analysis: &Analysis,
     process: usize,

@@ -110,7 +110,9 @@ impl Interpreter<'_> {
         let slot = self.memory.slot(record.number());
         if record.waits() {
             let empty = content(record.generation().wrapping_sub(1), 0);
-            wait::until(|| slot.content.load(Ordering::Acquire) == empty);
+            wait::until(self.memory.place(record.number()), record.number(), || {
+                slot.content.load(Ordering::Acquire) == empty
+            });
             if TIMED {
                 self.meter.begin();
             }
@@ -136,7 +138,7 @@ impl Interpreter<'_> {
             self.meter.end(Kind::Free, position);
         }
         self.calls += 1;
-        slot.content.store(content(record.generation(), 0), Ordering::Release);
+        self.put::<TIMED>(slot, record, content(record.generation(), 0));
     }
 
     #[inline(always)]
@@ -157,7 +159,7 @@ impl Interpreter<'_> {
         if block.is_null() && before > REFUSED {
             // The old block is still there and is kept, as the program would.
             self.memory.header().refused.fetch_add(1, Ordering::Relaxed);
-            slot.content.store(content(record.generation().wrapping_add(1), before), Ordering::Release);
+            self.put::<TIMED>(slot, record, content(record.generation().wrapping_add(1), before));
             return;
         }
         self.fill::<TIMED, EMPTY>(slot, block, record, record.generation().wrapping_add(1), old_size);
@@ -169,12 +171,27 @@ impl Interpreter<'_> {
         if record.waits() {
             let generation = u64::from(record.generation());
             let is_there = |content: u64| content >> 48 == generation && content & ADDRESS != 0;
-            wait::until(|| is_there(slot.content.load(Ordering::Acquire)));
+            wait::until(self.memory.place(record.number()), record.number(), || {
+                is_there(slot.content.load(Ordering::Acquire))
+            });
             if TIMED {
                 self.meter.begin();
             }
         }
         slot.content.load(Ordering::Acquire) & ADDRESS
+    }
+
+    /// Puts something into a slot, which other threads may wait for.
+    #[inline(always)]
+    fn put<const TIMED: bool>(&mut self, slot: &Slot, record: Record, content: u64) {
+        slot.content.store(content, Ordering::Release);
+        if wait::is_slot_awaited() {
+            wait::tell(self.memory.place(record.number()), record.number());
+            // To wake others is no part of the next call.
+            if TIMED {
+                self.meter.begin();
+            }
+        }
     }
 
     /// Uses a new block and puts it into its slot.
@@ -192,7 +209,7 @@ impl Interpreter<'_> {
                 self.memory.header().refused.fetch_add(1, Ordering::Relaxed);
             }
             slot.size.store(0, Ordering::Relaxed);
-            slot.content.store(content(generation, REFUSED), Ordering::Release);
+            self.put::<TIMED>(slot, record, content(generation, REFUSED));
             return;
         }
         // SAFETY: a new block of the requested size, of which at most so much is touched, and no other thread has it yet.
@@ -201,7 +218,7 @@ impl Interpreter<'_> {
             self.memory.note_pages(block as usize, record.size());
         }
         slot.size.store(record.size() as u64, Ordering::Relaxed);
-        slot.content.store(content(generation, block as u64), Ordering::Release);
+        self.put::<TIMED>(slot, record, content(generation, block as u64));
         if TIMED {
             self.meter.begin();
         }

@@ -1,7 +1,7 @@
 //! The shared memory as the replaying process sees it.
 
 use crate::replay::script::record::{PIECE_BYTES, PIECE_RECORDS, Record};
-use crate::replay::shared::{Header, Layout, MAGIC, PAGE_SHIFT, Slot, ThreadState};
+use crate::replay::shared::{Header, Layout, MAGIC, PAGE_SHIFT, PLACES, Place, Slot, ThreadState};
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
@@ -109,6 +109,13 @@ impl Memory {
         assert!((slot as usize) < self.n_slots, "the script names no slot that it does not have");
         // SAFETY: within the table, whose size was just compared.
         unsafe { self.get(self.layout.slots + slot as usize * size_of::<Slot>()) }
+    }
+
+    /// Where threads sleep that wait for something about this slot, thread or epoch. Different ones may have the same place.
+    #[inline(always)]
+    pub(super) fn place(&self, number: u32) -> &Place {
+        // SAFETY: within the table, which begins at a page and has so many; a place is made of atomics, which all threads may share.
+        unsafe { self.get(self.layout.places + number as usize % PLACES * size_of::<Place>()) }
     }
 
     /// Reads a piece of a thread's stream. Only that thread may call this.

@@ -5,7 +5,7 @@ use heapwise_allocators::own_statistics;
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
-/// Does what is wished for, if there is something. One of the threads does it, whichever sees it first.
+/// Does what is wished for, if there is something. The first thread that stays does it.
 pub(super) fn fulfil(header: &Header) {
     for (what, how) in [(wish::TELL, tell as fn(&Header) -> bool), (wish::PURGE, purge)] {
         let took = header.wish.compare_exchange(what, wish::TAKEN, Ordering::AcqRel, Ordering::Relaxed);

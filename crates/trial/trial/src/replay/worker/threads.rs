@@ -3,10 +3,10 @@
 use super::memory::Memory;
 use super::{requests, wait};
 use crate::replay::script::record::Record;
-use crate::replay::shared::{NO_THREAD, NOT_RUNNING};
+use crate::replay::shared::{NO_THREAD, NOT_RUNNING, PLACES};
 use std::ffi::c_void;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::time::Duration;
 
 /// What a thread does: goes through its stream.
@@ -43,6 +43,7 @@ pub(super) fn run(memory: &Memory, stream: Stream) {
     let _ = STREAM.set(stream);
     MEMORY.store(std::ptr::from_ref(memory).cast_mut(), Ordering::Release);
     let header = memory.header();
+    wait::prepare();
     header.is_ready.store(1, Ordering::Release);
     while header.begin.load(Ordering::Acquire) == 0 {
         std::thread::sleep(Duration::from_micros(100));
@@ -74,8 +75,8 @@ fn start(memory: &Memory, thread: usize) {
     if result != 0 {
         memory.header().trouble.store(result, Ordering::Release);
         memory.header().running.fetch_sub(1, Ordering::AcqRel);
-        memory.progress()[thread].store(NOT_RUNNING, Ordering::Release);
-        state.has_ended.store(1, Ordering::Release);
+        come_to(memory, thread, NOT_RUNNING);
+        has_ended(memory, thread);
         return;
     }
     if state.is_joined.load(Ordering::Relaxed) == 0 {
@@ -84,6 +85,22 @@ fn start(memory: &Memory, thread: usize) {
     }
     state.handle.store(handle, Ordering::Release);
     state.has_begun.store(1, Ordering::Release);
+    wait::tell(memory.place(thread as u32), of_thread(thread));
+}
+
+/// Those that wait for the end of a thread go on.
+fn has_ended(memory: &Memory, thread: usize) {
+    memory.thread(thread).has_ended.store(1, Ordering::Release);
+    wait::tell(memory.place(thread as u32), of_thread(thread));
+}
+
+/// What is waited for of a thread. It may be another one's, or an epoch's, which costs no more than to wake too many.
+fn of_thread(thread: usize) -> u32 {
+    wait::BEHIND_SLOTS | thread as u32
+}
+
+fn of_epoch(epoch: u32) -> u32 {
+    wait::BEHIND_SLOTS | epoch
 }
 
 extern "C" fn entry(thread: *mut c_void) -> *mut c_void {
@@ -96,7 +113,7 @@ extern "C" fn entry(thread: *mut c_void) -> *mut c_void {
 fn work(memory: &Memory, thread: usize) {
     let Some(stream) = STREAM.get() else { return };
     let ending = stream(memory, thread);
-    memory.progress()[thread].store(NOT_RUNNING, Ordering::Release);
+    come_to(memory, thread, NOT_RUNNING);
     if ending == Ending::Stays || thread == 0 {
         memory.header().staying.fetch_add(1, Ordering::AcqRel);
         stay(memory);
@@ -104,12 +121,17 @@ fn work(memory: &Memory, thread: usize) {
     }
     memory.forget_piece(thread);
     memory.header().running.fetch_sub(1, Ordering::AcqRel);
-    memory.thread(thread).has_ended.store(1, Ordering::Release);
+    has_ended(memory, thread);
 }
 
-/// Sleeps until the parent has seen enough.
+/// Sleeps until the parent has seen enough. One of all that do so fulfils its wishes.
 fn stay(memory: &Memory) {
+    static IS_WATCHED: AtomicBool = AtomicBool::new(false);
     let header = memory.header();
+    if IS_WATCHED.swap(true, Ordering::AcqRel) {
+        wait::while_is(&header.end, 0);
+        return;
+    }
     while header.end.load(Ordering::Acquire) == 0 {
         requests::fulfil(header);
         std::thread::sleep(Duration::from_millis(1));
@@ -125,7 +147,8 @@ pub(super) fn spawn(memory: &Memory, by: usize, creation: u32) {
     let thread = thread as usize;
     // It counts from now on, in the epoch of the one that starts it.
     let epoch = memory.progress()[by].load(Ordering::Relaxed);
-    memory.progress()[thread].store(epoch, Ordering::Release);
+    memory.progress()[thread].store(epoch, Ordering::SeqCst);
+    memory.header().spawned.fetch_add(1, Ordering::SeqCst);
     memory.header().running.fetch_add(1, Ordering::AcqRel);
     start(memory, thread);
 }
@@ -133,7 +156,7 @@ pub(super) fn spawn(memory: &Memory, by: usize, creation: u32) {
 /// A thread waits for the end of another one.
 pub(super) fn join(memory: &Memory, thread: usize) {
     let state = memory.thread(thread);
-    wait::until(|| {
+    wait::until(memory.place(thread as u32), of_thread(thread), || {
         state.has_begun.load(Ordering::Acquire) != 0 || state.has_ended.load(Ordering::Acquire) != 0
     });
     let handle = state.handle.swap(0, Ordering::AcqRel);
@@ -147,14 +170,14 @@ pub(super) fn join(memory: &Memory, thread: usize) {
 pub(super) fn enter(memory: &Memory, thread: usize, record: Record, slowest: &mut u32) {
     let header = memory.header();
     let epoch = record.number();
-    memory.progress()[thread].store(epoch, Ordering::Release);
+    come_to(memory, thread, epoch);
     let snapshot_at = header.snapshot_at.load(Ordering::Acquire);
     if snapshot_at != 0 && epoch >= snapshot_at {
         park(memory, epoch);
     }
     let bound = epoch.saturating_sub(header.window.load(Ordering::Relaxed));
     if memory.n_threads() > 1 && *slowest < bound {
-        wait::until(|| slowest_epoch(memory) >= bound);
+        wait::until(memory.place(bound), of_epoch(bound), || header.slowest.load(Ordering::Acquire) >= bound);
         *slowest = bound;
     }
     let compression = u64::from(header.compression.load(Ordering::Relaxed));
@@ -167,21 +190,49 @@ pub(super) fn enter(memory: &Memory, thread: usize, record: Record, slowest: &mu
     }
 }
 
-fn slowest_epoch(memory: &Memory) -> u32 {
-    let epochs = memory.progress().iter().map(|epoch| epoch.load(Ordering::Acquire));
-    epochs.min().unwrap_or(NOT_RUNNING)
+/// A thread is in another epoch. If none was further behind, those that waited for it go on.
+fn come_to(memory: &Memory, thread: usize, epoch: u32) {
+    let before = memory.progress()[thread].swap(epoch, Ordering::SeqCst);
+    let (slowest, spawned) = (&memory.header().slowest, &memory.header().spawned);
+    if before > slowest.load(Ordering::SeqCst) {
+        return;
+    }
+    loop {
+        let spawned_before = spawned.load(Ordering::SeqCst);
+        let epochs = memory.progress().iter().map(|epoch| epoch.load(Ordering::SeqCst));
+        let now = epochs.min().unwrap_or(NOT_RUNNING);
+        if spawned.load(Ordering::SeqCst) != spawned_before {
+            // A new thread may have been passed before it began, and the one that started it seen after it had gone on.
+            continue;
+        }
+        let before = slowest.fetch_max(now, Ordering::SeqCst);
+        // One that was seen in this epoch may have left it before it could know that it is the last one. Once nothing has changed,
+        // whoever leaves it later does know.
+        if now <= before {
+            return;
+        }
+        tell_of_epochs(memory, before, now);
+    }
+}
+
+/// Wakes those that wait for an epoch behind the first one, up to the other one.
+fn tell_of_epochs(memory: &Memory, from: u32, to: u32) {
+    if (to - from) as usize > PLACES {
+        (0..PLACES as u32).for_each(|number| wait::tell_all(memory.place(number)));
+        return;
+    }
+    for reached in from..to {
+        wait::tell(memory.place(reached + 1), of_epoch(reached + 1));
+    }
 }
 
 #[cold]
 fn park(memory: &Memory, epoch: u32) {
     let header = memory.header();
     header.parked.fetch_add(1, Ordering::AcqRel);
-    loop {
-        let snapshot_at = header.snapshot_at.load(Ordering::Acquire);
-        if snapshot_at == 0 || epoch < snapshot_at {
-            break;
-        }
-        std::thread::sleep(Duration::from_micros(100));
+    let snapshot_at = header.snapshot_at.load(Ordering::Acquire);
+    if snapshot_at != 0 && epoch >= snapshot_at {
+        wait::while_is(&header.snapshot_at, snapshot_at);
     }
     header.parked.fetch_sub(1, Ordering::AcqRel);
 }
