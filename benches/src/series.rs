@@ -38,10 +38,15 @@ impl Round {
         self.0.iter().find(|run| run.tool == tool)
     }
 
-    /// What a tool has added to the program's own time, in seconds.
-    pub(crate) fn added(&self, tool: Kind) -> Option<f64> {
-        let wall = |tool| Some(self.get(tool)?.program.wall_seconds());
-        Some(wall(tool)? - wall(Kind::Native)?)
+    /// What a tool has added to a number of the program alone.
+    fn added(&self, tool: Kind, of: fn(&Run) -> f64) -> Option<f64> {
+        Some(of(self.get(tool)?) - of(self.get(Kind::Native)?))
+    }
+
+    /// What heapwise adds as a share of what heaptrack adds. A round in which heaptrack seems to add nothing has no such share.
+    fn share_of_heaptrack(&self, of: fn(&Run) -> f64) -> Option<f64> {
+        let heaptrack = self.added(Kind::Heaptrack, of)?;
+        (heaptrack > 0.0).then_some(self.added(Kind::Heapwise, of)? / heaptrack)
     }
 }
 
@@ -62,12 +67,15 @@ impl Series {
         self.per_round(|round| Some(wall(round, tool)? / wall(round, Kind::Native)?))
     }
 
-    /// What heapwise adds as a share of what heaptrack adds. A round in which heaptrack seems to add nothing has no such share.
+    /// What heapwise adds to the time of the program as a share of what heaptrack adds.
     pub(crate) fn share_of_heaptrack(&self) -> Vec<f64> {
-        self.per_round(|round| {
-            let heaptrack = round.added(Kind::Heaptrack)?;
-            (heaptrack > 0.0).then_some(round.added(Kind::Heapwise)? / heaptrack)
-        })
+        self.per_round(|round| round.share_of_heaptrack(|run| run.program.wall_seconds()))
+    }
+
+    /// The same for the processor time of all processes: for heapwise up to the report, for heaptrack up to a recording that is not
+    /// analysed.
+    pub(crate) fn share_of_processor_time(&self) -> Vec<f64> {
+        self.per_round(|round| round.share_of_heaptrack(|run| run.whole.tree_cpu_us as f64))
     }
 }
 

@@ -95,7 +95,7 @@ fn postgres(place: &Place<'_>) -> Result<Prepared> {
     );
     let transactions = place.size(10_000).to_string();
     // A folder of its own, for pgbench writes a line for each transaction into a file.
-    let script = "cd \"$(mktemp -d)\" && pgbench -h 127.0.0.1 -p $1 -U bench -c 4 -t $2 -l postgres && cat pgbench_log.* && rm pgbench_log.*";
+    let script = "folder=$(mktemp -d) && cd \"$folder\" && pgbench -h 127.0.0.1 -p $1 -U bench -c 4 -t $2 -l postgres && cat pgbench_log.* && rm -r \"$folder\"";
     let load = words("sh", &["-c", script, "sh", PORT, &transactions]);
     let stop = as_user("pg_ctl", &["-D", &data, "-m", "fast", "-w", "stop"]);
     Ok(Prepared { command, environment: Vec::new(), load: vec![load, stop], output: Output::Differs })

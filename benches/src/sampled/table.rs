@@ -35,8 +35,8 @@ pub(super) fn table(rows: &[(Way, Costs)]) -> String {
 }
 
 const PROGRAMS: &str = "\
-| program | alone: processor time, s | a sample adds, % | heapwise beside it, % | alone: peak RSS, MiB | a sample adds, % |
-|---|---:|---:|---:|---:|---:|
+| program | alone: processor time, s | a sample adds, % | least against least, % | heapwise beside it, s | alone: peak RSS, MiB | a sample adds, % |
+|---|---:|---:|---:|---:|---:|---:|
 ";
 const SERVED: &str = "\
 | service | requests | alone, a second | with a sample, % | alone: 99th percentile, ms | with a sample, ms |
@@ -51,11 +51,12 @@ pub(super) fn programs(programs: &[Program]) -> String {
         let cpu = |run: &Run| seconds(&run.program);
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {:.1} | {} | {} | {} |",
             program.name,
             of(&program.alone, cpu, 2),
             changed(program, cpu),
-            of(&program.sampled, |run| run.beside / seconds(&run.program) * 100.0, 1),
+            least_changed(program, cpu),
+            of(&program.sampled, |run| run.beside, 2),
             of(&program.alone, rss, 1),
             changed(program, rss)
         );
@@ -99,6 +100,12 @@ fn changed(program: &Program, number: impl Fn(&Run) -> f64) -> String {
     cell(Spread::of(pairs.map(|(with, alone)| (number(with) / number(alone) - 1.0) * 100.0)))
 }
 
+/// By how many per cent the least that was found is changed: what else is at work on a machine only ever adds.
+fn least_changed(program: &Program, number: impl Fn(&Run) -> f64) -> f64 {
+    let least = |runs: &[Run]| runs.iter().map(&number).fold(f64::INFINITY, f64::min);
+    (least(&program.sampled) / least(&program.alone) - 1.0) * 100.0
+}
+
 fn cell(spread: Option<Spread>) -> String {
     spread.map_or_else(|| "–".to_owned(), |spread| format!("{spread:.1}"))
 }
@@ -120,7 +127,7 @@ mod tests {
         let sampled = vec![run(1_010_000, 0.1, 99.0), run(2_060_000, 0.2, 196.0)];
         let text = programs(&[Program { name: "redis", alone, sampled }]);
         for row in [
-            "| redis | 1.50 (1.00..2.00) | 2.0 (1.0..3.0) | 9.8 (9.7..9.9) | 2.0 (2.0..2.0) | 0.0 (0.0..0.0) |",
+            "| redis | 1.50 (1.00..2.00) | 2.0 (1.0..3.0) | 1.0 | 0.15 (0.10..0.20) | 2.0 (2.0..2.0) | 0.0 (0.0..0.0) |",
             "| redis | SET | 150 (100..200) | -1.5 (-2.0..-1.0) | 1.50 (1.50..1.50) | 1.50 (1.50..1.50) |",
         ] {
             assert!(text.contains(row), "{row} in {text}");

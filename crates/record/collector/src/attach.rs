@@ -24,8 +24,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// How often the end of the process and signals are looked for.
-const STEP: Duration = Duration::from_millis(10);
+/// How often it is looked whether recording has stopped by itself, or time is up.
+const STEP: Duration = Duration::from_millis(200);
 /// How long the first and the last snapshot are waited for.
 const SNAPSHOT_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -101,10 +101,7 @@ pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded
     let cpu_before = cpu_of(pid);
     let whole = std::thread::scope(|scope| {
         let collecting = scope.spawn(|| collector.run(&control));
-        let finish = || {
-            control.abandon.store(true, Ordering::Release);
-            control.finish.store(true, Ordering::Release);
-        };
+        let finish = || control.end(&session, true);
         let entry = entry_of(pid);
         let attached = match opened.start(image, entry, &mut planner, prepared.has_other_ids) {
             Ok(attached) => attached,
@@ -116,13 +113,13 @@ pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded
             }
         };
         begun(&Begun { threads: prepared.threads, pause: attached.pause });
-        take_snapshot(&control);
+        take_snapshot(&control, &session);
         let until = request.limits.duration.map(|time| started.elapsed() + time + delay);
         let why = wait(pid, since, &session, until.map(|until| started + until));
         let ended = Instant::now();
         let cpu_ns = cpu_of(pid).saturating_sub(cpu_before);
         if why != Why::Ended {
-            take_snapshot(&control);
+            take_snapshot(&control, &session);
         }
         session.stop();
         let left = leave(&session, &attached, &mut planner);
@@ -197,6 +194,8 @@ enum Why {
 
 /// Waits until the process ends, the user interrupts, recording has stopped by itself, or a time has come.
 fn wait(pid: u32, since: Option<u64>, session: &Session, until: Option<Instant>) -> Why {
+    // Taken before it is found to be the process that is meant.
+    let end = crate::sys::End::of(pid);
     while since.is_some() && started_at(pid) == since {
         if signals::requests_to_end() > 0 || session.is_stopped() {
             return Why::Stopped;
@@ -204,16 +203,18 @@ fn wait(pid: u32, since: Option<u64>, session: &Session, until: Option<Instant>)
         if until.is_some_and(|until| Instant::now() >= until) {
             return Why::TimeIsUp;
         }
-        std::thread::sleep(STEP);
+        let left = until.map_or(STEP, |until| until.saturating_duration_since(Instant::now()));
+        end.wait(STEP.min(left));
     }
     Why::Ended
 }
 
 /// Has all resident memory looked at, and waits for that.
-fn take_snapshot(control: &Control) {
+fn take_snapshot(control: &Control, session: &Session) {
     let wanted = control.looks_wanted.fetch_add(1, Ordering::AcqRel) + 1;
     let until = Instant::now() + SNAPSHOT_PATIENCE;
     while control.looks_taken.load(Ordering::Acquire) < wanted && Instant::now() < until {
+        session.wake();
         std::thread::sleep(Duration::from_millis(1));
     }
 }

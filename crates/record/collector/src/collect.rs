@@ -1,7 +1,9 @@
 //! The loop that moves the clock, drains the rings and samples memory.
 
+mod handing_on;
 mod joining;
 mod memory;
+mod pace;
 
 use crate::claims::Claims;
 use crate::distrust::Started;
@@ -15,44 +17,27 @@ use crate::news::News;
 use crate::process::{Common, Process};
 use crate::refusals::{Refusals, Refused};
 use crate::residency;
-use crate::rotation::Cut;
 use crate::session::Session;
 use crate::shares::Shares;
 use crate::signals;
 use crate::strays::Strays;
-use crate::sys;
 use crate::usable::Probes;
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::pages::Reason;
-use heapwise_trace::file::records::{ProcessIndex, Refusal, RunEnd, ThreadIndex};
+use heapwise_trace::file::records::{ProcessIndex, Refusal, RunEnd};
 use heapwise_trace::live::layout::ring_capacity;
+use pace::Pace;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::mpsc::TrySendError;
 use std::time::{Duration, Instant};
 
-/// How often the clock moves and the rings are looked at.
-const TICK: Duration = Duration::from_millis(1);
-/// The same after a while without events.
-const IDLE_TICK: Duration = Duration::from_millis(5);
-const IDLE_AFTER_TICKS: u32 = 100;
-/// How often memory is sampled and the ends of processes are looked for.
-const SAMPLE: Duration = Duration::from_millis(10);
-/// How often the ends of threads are looked for.
-const CHECK: Duration = Duration::from_millis(50);
-/// A batch is handed on when it holds this much, or after this long.
+/// A batch is handed on when it holds this much, if not before.
 const BATCH_BYTES: usize = 4 << 20;
-const BATCH_TIME: Duration = Duration::from_millis(200);
-/// The same at first, so that little is lost of a program that fills the disk or is stopped soon.
-const FIRST_BATCH_TIME: Duration = Duration::from_millis(20);
-const FIRST_BATCHES: Duration = Duration::from_secs(1);
 /// While the packer cannot follow, draining goes on up to here; then the rings fill.
 const MOST_PENDING_BYTES: usize = 24 << 20;
 /// Bytes of the largest ring.
 const MAX_RING_BYTES: usize = ring_capacity(0) as usize;
-/// After a sleep that was shorter than this and brought no event, the loop sleeps at least this long.
-const SHORTEST_SLEEP: Duration = Duration::from_micros(100);
 /// Rounds in which what an ended process has left is taken: far more than its rings hold, for others may write to them.
 const MOST_ROUNDS_AT_END: usize = 64;
 
@@ -134,6 +119,15 @@ pub struct Control {
     pub looks_taken: AtomicU32,
 }
 
+impl Control {
+    /// Says that the command has ended, and wakes the loop. Processes that outlive it are not waited for if `abandon` is set.
+    pub(crate) fn end(&self, session: &Session, abandon: bool) {
+        self.abandon.store(abandon, Ordering::Release);
+        self.finish.store(true, Ordering::SeqCst);
+        session.wake();
+    }
+}
+
 /// What finds out more about processes than their events say.
 #[derive(Debug)]
 pub struct Helpers {
@@ -174,6 +168,8 @@ pub struct Collector<'a> {
     parked: Option<Batch>,
     /// Whether something was left in a ring when all were drained last.
     has_left: bool,
+    /// Whether a process was taken out since the clock moved last: what it has published may be newer than the watermark.
+    has_ended: bool,
     /// The watermark of the last batch in which nothing was held back.
     sent_watermark: Epoch,
     pending_bytes: usize,
@@ -223,6 +219,7 @@ impl<'a> Collector<'a> {
             batch: Batch::default(),
             parked: None,
             has_left: false,
+            has_ended: false,
             sent_watermark: Epoch::default(),
             pending_bytes: 0,
             page_bytes,
@@ -248,7 +245,7 @@ impl<'a> Collector<'a> {
     pub fn run(mut self, control: &Control) -> Outcome {
         let (mut sampled, mut checked, mut sent) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
         let (mut asked, mut looked) = (0, 0);
-        let mut idle_ticks = 0u32;
+        let mut idle_turns = 0u32;
         if control.is_own {
             self.started_since.add(joins::own_threads());
         }
@@ -258,14 +255,16 @@ impl<'a> Collector<'a> {
             // Read before the rings are drained for the last time, so that nothing of the command's end is missed.
             let finish = control.finish.load(Ordering::Acquire);
             let now = self.started.elapsed();
+            let is_ending = self.processes.iter().any(Process::is_ending);
+            let pace = Pace::at(now, self.session.is_sampling() && !is_ending);
             let drained = self.round(now);
-            idle_ticks = if drained == 0 { idle_ticks.saturating_add(1) } else { 0 };
+            idle_turns = if drained == 0 { idle_turns.saturating_add(1) } else { 0 };
             self.answer();
             self.children.tend(self.session);
             self.exit_handshakes();
-            if now >= sampled + SAMPLE || finish {
+            if now >= sampled + pace.memory || finish {
                 sampled = now;
-                self.sample(now);
+                self.sample(now, pace);
                 self.strays.look(now, &self.processes, &self.session.memory());
             }
             let every = self.stops.snapshot_every.map_or(0, |every| now.as_nanos() / every.as_nanos().max(1));
@@ -284,24 +283,26 @@ impl<'a> Collector<'a> {
             let wanted = every + u128::from(signals::snapshots_wanted());
             if wanted != asked {
                 asked = wanted;
-                self.next_cut = self.next_cut.min(now);
+                if self.cuts.is_some() {
+                    self.next_cut = self.next_cut.min(now);
+                }
                 (0..self.processes.len()).for_each(|i| self.snapshot(i, Reason::Requested));
             }
-            if now >= checked + CHECK {
+            if now >= checked + pace.check {
                 checked = now;
                 self.check(now);
             }
             self.obey_stops(now);
             let done = finish && (self.processes.is_empty() || control.abandon.load(Ordering::Acquire));
-            let interval = if now < FIRST_BATCHES { FIRST_BATCH_TIME } else { BATCH_TIME };
-            if self.pending_bytes >= BATCH_BYTES || now >= sent + interval || done {
+            let is_due = now >= sent + pace.batch || (now >= self.next_cut && now >= sent + pace::CUT);
+            if self.pending_bytes >= BATCH_BYTES || is_due || done {
                 sent = now;
                 self.send(done);
             }
             if done {
                 break;
             }
-            self.sleep(if idle_ticks > IDLE_AFTER_TICKS { IDLE_TICK } else { TICK }, drained == 0);
+            self.sleep(pace, idle_turns, || control.finish.load(Ordering::SeqCst) != finish);
         }
         self.end_all(control.is_own);
         self.outcome.refusals = self.refusals.into_records();
@@ -331,6 +332,7 @@ impl<'a> Collector<'a> {
             self.refusals.note(Refused::Session, || why.into());
         }
         self.batch.clock.0.push((epoch, now.as_nanos() as u64));
+        self.has_ended = false;
         self.discover(now);
         let mut room = MOST_PENDING_BYTES.saturating_sub(self.pending_bytes);
         if room == 0 {
@@ -397,6 +399,7 @@ impl<'a> Collector<'a> {
     /// The same but for the memory: it may still be used.
     fn take_out(&mut self, index: usize, still_running: bool) -> Process {
         let mut process = self.processes.remove(index);
+        self.has_ended = true;
         self.describe(&mut process);
         for _ in 0..MOST_ROUNDS_AT_END {
             let (_, mut common, news) = self.parts();
@@ -473,124 +476,6 @@ impl<'a> Collector<'a> {
         self.outcome.stopped_early.get_or_insert(why);
     }
 
-    /// Hands on what there is; keeps it if the queue is full, unless there is no later.
-    fn send(&mut self, wait: bool) {
-        let mut held_back = false;
-        for mut process in std::mem::take(&mut self.processes) {
-            if !wait && process.may_ask(&self.planner) {
-                held_back = true;
-                self.processes.push(process);
-                continue;
-            }
-            self.describe(&mut process);
-            let (_, mut common, news) = self.parts();
-            // Events do not go before the nodes that they name.
-            if process.read_tables(&mut common, news, false) {
-                self.batch.blocks.extend(process.take_pending(&self.packer.buffers));
-            } else {
-                held_back = true;
-            }
-            self.processes.push(process);
-        }
-        merge_blocks(&mut self.batch);
-        self.probes.want_inside(self.planner.numbered());
-        self.processes.iter_mut().for_each(|process| self.probes.hear(process));
-        self.batch.sizes.extend(self.probes.answers(wait));
-        // When recording is over, further files would have nothing, and take the place of those that are kept.
-        if !wait && !held_back && !self.processes.is_empty() && !self.session.is_stopped() {
-            self.cut_if_due();
-        }
-        self.forward(wait, held_back);
-    }
-
-    /// Ends the file at hand with this batch if it is time.
-    fn cut_if_due(&mut self) {
-        let Some(cuts) = &self.cuts else { return };
-        let now = self.started.elapsed();
-        // Everything that was published before the watermark is there, and when that was is known.
-        if now < self.next_cut
-            || self.has_left
-            || self.parked.is_some()
-            || self.batch.clock.0.last().map(|(epoch, _)| *epoch) != Some(self.batch.watermark)
-        {
-            return;
-        }
-        let watermark = self.batch.watermark;
-        let processes = self.processes.iter_mut().map(|process| process.so_far(watermark, true)).collect();
-        let mut outcome = self.outcome.clone();
-        outcome.images = self.images.paths();
-        for process in &self.processes {
-            for (of, entered) in process.entered(&self.planner) {
-                outcome.entered.entry(of).or_default().merge(&entered);
-            }
-        }
-        let end = (cuts.end)(&outcome);
-        self.next_cut = now + cuts.every;
-        // The next file has a peak of its own.
-        self.outcome.peak_rss_bytes = 0;
-        self.knows_peak = false;
-        self.batch.cut = Some(Box::new(Cut { end, processes }));
-    }
-
-    /// Hands the batch to the packer. If something is `held_back`, it promises no more than the one before.
-    fn forward(&mut self, wait: bool, held_back: bool) {
-        if let Some(end) = self.parked.take() {
-            self.parked = self.hand_on(end, wait);
-        }
-        if self.parked.is_none() {
-            let watermark = self.batch.watermark;
-            if held_back {
-                self.batch.watermark = self.sent_watermark;
-            }
-            let promised = self.batch.watermark;
-            let batch = std::mem::take(&mut self.batch);
-            match self.hand_on(batch, wait) {
-                Some(batch) if batch.cut.is_none() => self.batch = batch,
-                kept => {
-                    self.parked = kept;
-                    self.sent_watermark = promised;
-                }
-            }
-            self.batch.watermark = watermark;
-        }
-        let of_rings = self.processes.iter().map(Process::pending_bytes).sum::<usize>();
-        let kept = [Some(&self.batch), self.parked.as_ref()].into_iter().flatten();
-        self.pending_bytes =
-            kept.flat_map(|batch| &batch.blocks).map(|(_, words)| words.len() * 8).sum::<usize>() + of_rings;
-    }
-
-    /// Gives the packer a batch. Returns it if there is no place in the queue.
-    fn hand_on(&mut self, batch: Batch, wait: bool) -> Option<Batch> {
-        let sent = if wait {
-            self.packer.batches.send(batch).map_err(|error| TrySendError::Disconnected(error.0))
-        } else {
-            self.packer.batches.try_send(batch)
-        };
-        match sent {
-            Ok(()) => None,
-            Err(TrySendError::Full(batch)) => Some(batch),
-            Err(TrySendError::Disconnected(_)) => {
-                if !std::mem::replace(&mut self.failed, true) {
-                    self.stop("the recording could not be written".into());
-                }
-                None
-            }
-        }
-    }
-
-    /// Sleeps for a tick, or less if a ring fills.
-    fn sleep(&self, tick: Duration, was_woken_in_vain: bool) {
-        let began = Instant::now();
-        let wake = &self.session.header().wake.0;
-        wake.store(1, Ordering::Release);
-        sys::futex_wait(wake, 1, tick);
-        wake.store(0, Ordering::Relaxed);
-        // A process that wakes this loop without an event must not make it spin.
-        if was_woken_in_vain && began.elapsed() < SHORTEST_SLEEP {
-            std::thread::sleep(SHORTEST_SLEEP);
-        }
-    }
-
     /// Ends recording for the processes that are still running, and sends the last batch.
     fn end_all(&mut self, is_own: bool) {
         self.outcome.still_running = if is_own { 0 } else { self.processes.len() as u32 };
@@ -606,23 +491,4 @@ impl<'a> Collector<'a> {
         }
         self.send(true);
     }
-}
-
-/// One block per thread: a batch that was kept back may have several.
-fn merge_blocks(batch: &mut Batch) {
-    let mut merged: Vec<(ThreadIndex, Vec<u64>)> = Vec::new();
-    let mut places = std::collections::HashMap::new();
-    for (thread, words) in batch.blocks.drain(..) {
-        match places.get(&thread) {
-            Some(&i) => {
-                let (_, before): &mut (_, Vec<u64>) = &mut merged[i];
-                before.extend_from_slice(&words);
-            }
-            None => {
-                places.insert(thread, merged.len());
-                merged.push((thread, words));
-            }
-        }
-    }
-    batch.blocks = merged;
 }

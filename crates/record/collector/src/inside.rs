@@ -120,8 +120,7 @@ impl Inside {
     /// What kept the file from being written. What was written before that is in it.
     pub fn finish(self) -> Result<Ended, Error> {
         self.session.stop();
-        self.control.abandon.store(true, Ordering::Release);
-        self.control.finish.store(true, Ordering::Release);
+        self.control.end(&self.session, true);
         let duration = self.started.elapsed();
         let (outcome, packer) = match self.thread.join() {
             Ok(both) => both,

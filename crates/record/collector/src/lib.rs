@@ -71,5 +71,6 @@ pub use parts::{newest_part, next_part};
 pub use record::{Left, Limits, Recorded, Request, record};
 pub use rotation::Rotation;
 pub use sys::page_bytes;
+pub use sys::run_when_idle;
 pub use sys::set_len_unlimited;
 pub use sys::yield_to_others;

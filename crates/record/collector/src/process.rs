@@ -349,6 +349,11 @@ impl Process {
         rings + nodes + names + size_of::<ProcessHeader>() as u64
     }
 
+    /// Whether the process has said that it is about to end.
+    pub fn is_ending(&self) -> bool {
+        self.header().exiting.load(Ordering::Relaxed) != exit_state::RUNNING
+    }
+
     /// Whether the process waits for a last snapshot of its pages, which is then due.
     pub fn waits_for_exit_snapshot(&self) -> bool {
         let announced = self.header().exiting.load(Ordering::Acquire) == exit_state::ANNOUNCED;
@@ -374,7 +379,6 @@ impl Process {
             return None;
         }
         let is_handshake = self.waits_for_exit_snapshot();
-        self.shook_hands |= is_handshake;
         let own_memory = self.header().own_memory.each_ref().map(|at| at.load(Ordering::Relaxed));
         let (mut thread_pointers, mut recorder) = (Vec::new(), Vec::new());
         recorder.push(own_memory[0]..own_memory[1]);
@@ -411,16 +415,25 @@ impl Process {
         let snapshot = subject.snapshot(Some(images), epoch, before.as_nanos() as u64, reason).ok();
         let rss_bytes = snapshot.as_ref().map_or(0, |s| s.rss_bytes);
         self.snapshot_pace.took(before, started.elapsed().saturating_sub(before), rss_bytes);
-        if is_handshake {
-            let exiting = &self.header().exiting;
-            let (from, to) = (exit_state::ANNOUNCED, exit_state::SEEN);
-            let in_time = exiting.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed).is_ok();
-            sys::futex_wake(exiting.as_ptr());
-            if !in_time {
-                return None;
-            }
+        if is_handshake && !self.shake_hands() {
+            return None;
         }
         Some((epoch, snapshot?))
+    }
+
+    /// Lets the process end that waits for it. Returns whether it still did.
+    fn shake_hands(&mut self) -> bool {
+        self.shook_hands = true;
+        let exiting = &self.header().exiting;
+        let (from, to) = (exit_state::ANNOUNCED, exit_state::SEEN);
+        let in_time = exiting.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+        sys::futex_wake(exiting.as_ptr());
+        in_time
+    }
+
+    /// Lets the process end that waits for it, unseen.
+    pub(crate) fn let_go(&mut self) {
+        self.shake_hands();
     }
 
     /// Releases the process's shared memory, as far as it surely belongs to it: no process may use that any more. The rest

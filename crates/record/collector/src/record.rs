@@ -22,7 +22,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -46,6 +46,8 @@ pub struct Request {
     pub end_together: bool,
     /// When to stop by itself.
     pub limits: Limits,
+    /// Where the file goes as soon as it is there, to be read while it grows: not one of several. Its position is the writer's.
+    pub reader: Option<Sender<File>>,
     /// Whether the recording is in several files, of which the last are kept. Their names are that of `output`, or one after the
     /// program, with a number.
     pub rotation: Option<Rotation>,
@@ -127,7 +129,7 @@ pub struct Left {
 }
 
 /// How often the user's second interrupt is looked for.
-const PATIENCE: Duration = Duration::from_millis(50);
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Records a program.
 ///
@@ -259,8 +261,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         };
         signals::pass_on_to(0);
         requests = if exit.is_some() { requests } else { signals::requests_to_end() };
-        control.abandon.store(!request.wait || is_left, Ordering::Release);
-        control.finish.store(true, Ordering::Release);
+        control.end(&session, !request.wait || is_left);
         while !collecting.is_finished() {
             if signals::requests_to_end() > requests {
                 control.abandon.store(true, Ordering::Release);
@@ -323,6 +324,10 @@ pub(crate) fn new_file(
         Some(path) => (path.clone(), output::create(path, request.force)?),
         None => create(program)?,
     };
+    if let Some(reader) = &request.reader {
+        // Without a handle, or if it is not wanted any more, the recording is read when it has ended.
+        let _ = file.try_clone().map(|handle| reader.send(handle));
+    }
     Ok(NewFile { path, file, files: None })
 }
 

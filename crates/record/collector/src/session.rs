@@ -251,6 +251,14 @@ impl Session {
         right
     }
 
+    /// Ends the sleep of the loop that reads it.
+    pub(crate) fn wake(&self) {
+        let wake = &self.header().wake.0;
+        if wake.swap(0, Ordering::SeqCst) == 1 {
+            sys::futex_wake(wake.as_ptr());
+        }
+    }
+
     /// Begins recording.
     pub fn resume(&self) {
         let mut own = self.own();

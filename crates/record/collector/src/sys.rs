@@ -208,10 +208,48 @@ pub(crate) fn id_in_proc() -> u32 {
     ask().unwrap_or_else(std::process::id)
 }
 
+/// Lets the calling thread run only where a processor has nothing else to do.
+pub fn run_when_idle() {
+    // SAFETY: all fields are integers, of which some C libraries have more than the priority; zeroes are valid for them.
+    let parameters = unsafe { std::mem::zeroed::<libc::sched_param>() };
+    // SAFETY: the kernel reads the structure during the call and keeps nothing of it. If that fails the thread goes on as it is: what it
+    // does is wanted all the same.
+    let _ = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) };
+}
+
 /// Whether `/proc` is that of this process's own pid namespace, so that its ids are those of system calls.
 fn is_proc_ours() -> bool {
     static IS_OURS: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *IS_OURS.get_or_init(|| id_in_proc() == std::process::id())
+}
+
+/// The end of a process, which can be waited for where the kernel has a descriptor for that (5.3).
+#[derive(Debug)]
+pub(crate) struct End(Option<OwnedFd>);
+
+impl End {
+    /// Where there is no descriptor, its end is not noticed here.
+    const WITHOUT: Duration = Duration::from_millis(10);
+
+    pub(crate) fn of(pid: u32) -> Self {
+        let open = || {
+            // SAFETY: integer arguments; the result is a new descriptor or -1.
+            let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid as libc::pid_t, 0) };
+            let fd = check(libc::c_int::try_from(fd).unwrap_or(-1)).ok()?;
+            // SAFETY: a new descriptor that nothing else owns.
+            Some(unsafe { OwnedFd::from_raw_fd(fd) })
+        };
+        Self(is_proc_ours().then(open).flatten())
+    }
+
+    /// Waits until it is over, a signal arrives, or for so long: a moment only, where its end is not noticed.
+    pub(crate) fn wait(&self, most: Duration) {
+        let Some(fd) = &self.0 else { return std::thread::sleep(most.min(Self::WITHOUT)) };
+        let mut end = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let most = libc::c_int::try_from(most.as_millis()).unwrap_or(libc::c_int::MAX);
+        // SAFETY: one structure, which is valid during the call; whatever ends it, the caller looks again.
+        unsafe { libc::poll(&raw mut end, 1, most) };
+    }
 }
 
 /// Whether a thread is gone. One that may not be queried, or whose id is not known, counts as running.

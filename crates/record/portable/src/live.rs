@@ -2,29 +2,30 @@
 //!
 //! Where all blocks are noted, every free is, and nothing of this is needed.
 
+use super::system::Lines;
 use super::{sampler, system};
-use heapwise_trace::sampling::noted::{self, CLASSES, Line, Noted};
+use heapwise_trace::sampling::noted::{self, CLASSES, Noted};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 static CLASSES_OF_BLOCKS: [AtomicU8; CLASSES] = [const { AtomicU8::new(0) }; CLASSES];
 /// None if all blocks are noted, or nothing is sampled. Written to only before and after a recording.
-static LINES: RwLock<Vec<Line>> = RwLock::new(Vec::new());
+static LINES: RwLock<Lines> = RwLock::new(Lines::NONE);
 
 /// Makes room, before a recording begins.
 pub(super) fn prepare(sample_bytes: u64) {
     // What is live may be all that the system has.
     let memory = system::memory_bytes().unwrap_or(noted::USUAL_BYTES);
     let count = if sample_bytes > 1 { noted::lines(sample_bytes, memory) } else { 0 };
-    set(std::iter::repeat_with(Line::default).take(count).collect());
+    set(Lines::new(count));
 }
 
 /// Forgets everything, when a recording is over.
 pub(super) fn clear() {
-    set(Vec::new());
+    set(Lines::NONE);
 }
 
-fn set(lines: Vec<Line>) {
+fn set(lines: Lines) {
     let before = std::mem::replace(&mut *LINES.write().unwrap_or_else(PoisonError::into_inner), lines);
     // Not while they are locked: this thread's allocator asks for them.
     drop(before);
@@ -34,7 +35,7 @@ fn set(lines: Vec<Line>) {
 /// What is asked of the noted blocks; `None` if there are no places for any.
 fn ask<T>(question: impl FnOnce(Noted<'_>) -> T) -> Option<T> {
     let lines = LINES.read().unwrap_or_else(PoisonError::into_inner);
-    Noted::new(&CLASSES_OF_BLOCKS, &lines).map(question)
+    Noted::new(&CLASSES_OF_BLOCKS, lines.as_slice()).map(question)
 }
 
 /// Whether this may be a noted block.
@@ -60,6 +61,6 @@ pub(super) fn contains(address: u64) -> Option<bool> {
 
 /// Bytes of all this.
 pub(super) fn bytes() -> u64 {
-    let lines = LINES.read().unwrap_or_else(PoisonError::into_inner).len();
-    (lines * size_of::<Line>() + CLASSES) as u64
+    let lines = LINES.read().unwrap_or_else(PoisonError::into_inner);
+    (size_of_val(lines.as_slice()) + CLASSES) as u64
 }

@@ -52,6 +52,14 @@ pub(crate) fn passes_over(words: Words, size: usize) -> bool {
     log2 != 0 && tls::with_countdown(words, |countdown| countdown.passes_over(log2, size as u64))
 }
 
+/// A request that was passed over was refused.
+#[cold]
+#[inline(never)]
+pub(crate) fn gives_back(words: Words, size: usize) {
+    let log2 = PROCESS.sample_log2.load(Ordering::Relaxed);
+    tls::with_countdown(words, |countdown| countdown.gives_back(log2, size as u64));
+}
+
 /// Whether a block that is given up is none of the sample, where there is one. Nothing is at work on the thread.
 #[inline(always)]
 pub(crate) fn is_unknown(block: *mut u8) -> bool {
@@ -74,11 +82,6 @@ pub(crate) fn hand_out_inside(
     unsafe { (*words).guard = entry.stack_pointer | guard::REAL };
     let block = call();
     watch.stop(words);
-    if block != 0 && passes_over(words, sizes.0) {
-        // SAFETY: as above.
-        unsafe { (*words).guard = 0 };
-        return block;
-    }
     // PERF: the guard goes from the allocator's to the recorder's.
     match begin_alone(words, entry) {
         Some(turn) => describe_block(turn, allocator, words, block as *mut u8, sizes, function, entry),
@@ -154,6 +157,17 @@ pub(crate) fn freed(words: Words, block: *mut u8, entry: &Entry) {
     turn.push(Event::Free { address: BlockAddress(block as u64), touched });
 }
 
+/// Calls a function of an allocator inside for what is none of the sample. The thread's guard is not set.
+#[inline(always)]
+pub(crate) fn pass_inside(words: Words, stack_pointer: usize, call: impl FnOnce() -> usize) -> usize {
+    // SAFETY: this thread's own word, written as a whole; no reference to it lives.
+    unsafe { (*words).guard = stack_pointer | guard::REAL };
+    let result = call();
+    // SAFETY: as above.
+    unsafe { (*words).guard = 0 };
+    result
+}
+
 /// Describes a block that is about to be freed, and calls a function of an allocator inside that does it. The thread's guard is not set.
 #[inline(always)]
 pub(crate) fn free_inside(
@@ -162,9 +176,6 @@ pub(crate) fn free_inside(
     entry: &Entry,
     call: impl FnOnce() -> usize,
 ) -> usize {
-    if is_unknown(block) {
-        return in_inside(words, entry, call);
-    }
     let Some(mut turn) = begin_alone(words, entry) else {
         let result = in_inside(words, entry, call);
         forget_time(words);
@@ -432,7 +443,7 @@ fn describe_delete_afterwards(entry: &Entry, block: *mut u8, real: impl FnOnce()
     let words = tls::words();
     let before = begin_aside(words, entry).map(|turn| {
         let touched = large::freed(block as usize, &mut turn.thread.large_budget);
-        (turn.clock().max(turn.thread.clock), touched)
+        (turn.clock_before(block as usize), touched)
     });
     let touched = before.and_then(|(_, touched)| touched);
     let operator = nested::Operator::begin(entry.stack_pointer, block as usize, touched);

@@ -61,7 +61,8 @@ unsafe extern "C" fn malloc_passed_over(size: usize, sp: usize, fp: usize) -> *m
         false => unsafe { real(size) },
     };
     if block.is_null() {
-        // A refusal is always recorded.
+        // A refusal is always recorded, and none of the sample.
+        describe::gives_back(tls::words(), size);
         handed_out(tls::words(), block, size, 0, AllocFunction::Malloc, &entry!(sp, fp));
     }
     block

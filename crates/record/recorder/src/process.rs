@@ -252,6 +252,14 @@ impl Process {
         &self.inherited.sampled
     }
 
+    /// Moves the clock on.
+    #[inline(never)]
+    pub fn move_clock(&self) {
+        if let Some(session) = self.session() {
+            session.clock.0.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
     /// Counts an event that had no ring to be counted in.
     pub fn count_lost(&self) {
         if let Some(header) = self.header() {
@@ -455,10 +463,8 @@ impl Waiting for Process {
             stopwatch::choose(head);
         }
         // The clock orders threads only as finely as it moves, so busy threads move it.
-        if self.threaded.load(Ordering::Relaxed) != 0
-            && let Some(session) = self.session()
-        {
-            session.clock.0.fetch_add(1, Ordering::AcqRel);
+        if self.threaded.load(Ordering::Relaxed) != 0 {
+            self.move_clock();
         }
     }
 

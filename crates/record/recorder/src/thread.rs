@@ -45,10 +45,11 @@ fn ring_bytes(count: usize, limit: Option<usize>) -> usize {
 }
 
 /// Maps the state of a thread that is the how-manieth: the state itself, its first tables and, unless address space is short,
-/// its memory of nodes.
-fn new_state(index: usize) -> Option<*mut ThreadState> {
+/// its memory of nodes: not for the few stacks of a sample, either.
+fn new_state(index: usize, process: &Process) -> Option<*mut ThreadState> {
     let head = size_of::<ThreadState>().next_multiple_of(16);
-    let has_nodes = index < FIRST_THREADS || address_space::limit().is_none();
+    let has_room = index < FIRST_THREADS || address_space::limit().is_none();
+    let has_nodes = has_room && !process.is_sampling();
     let nodes_at = (head + FIRST_BYTES).next_multiple_of(16);
     let bytes = nodes_at + if has_nodes { NodeCache::BYTES } else { 0 };
     let at = address_space::map_private(bytes)?;
@@ -73,7 +74,7 @@ impl ThreadState {
         let state = match (current.is_null(), ring.private_state.load(Ordering::Relaxed)) {
             // A forked child goes on with the copy of the memory that the thread had in its parent.
             (false, _) => current,
-            (true, 0) => match new_state(index) {
+            (true, 0) => match new_state(index, process) {
                 Some(state) => state,
                 None => {
                     // For another thread, or this one's next event.

@@ -295,12 +295,14 @@ impl Recording {
             && self.takes(block, size as u64, log2)
     }
 
-    /// Takes a block into the sample, if there is room, and tells whoever has attached to the probe.
+    /// Takes a block into the sample, if there is room, and tells whoever has attached to the probe. Each event of a sample has a
+    /// moment of its own: they are few.
     #[cold]
     #[inline(never)]
     fn takes(&self, block: usize, size: u64, log2: u32) -> bool {
         let is_noted = self.notes(block);
         if is_noted {
+            self.process.move_clock();
             probes::allocated(block, size, size.saturating_mul(sampling::weight(1 << log2, size)));
         }
         is_noted
@@ -319,7 +321,19 @@ impl Recording {
     /// Whether a block was recorded that is given up. It is forgotten then.
     #[inline(always)]
     pub(crate) fn was_recorded(&self, block: usize) -> bool {
-        self.process.sampled().remove(block)
+        let was_recorded = self.process.sampled().remove(block);
+        if was_recorded {
+            self.process.move_clock();
+        }
+        was_recorded
+    }
+
+    /// The clock before a call in which a block may be given up: a moment of its own, if that may be one of a sample.
+    pub(crate) fn clock_before(&self, block: usize) -> u64 {
+        if self.is_sampling() && self.process.sampled().may_have(block) {
+            self.process.move_clock();
+        }
+        self.clock().max(self.thread.clock)
     }
 
     /// Notes a clock reading in the ring if it is news. Returns whether events are recorded at the moment.

@@ -1,18 +1,16 @@
 //! Samples resident memory, and has the pages of processes looked at.
 
 use super::Collector;
+use super::pace::Pace;
 use crate::shares::Resident;
 use crate::sys;
 use heapwise_trace::file::pages::Reason;
 use heapwise_trace::file::tables::Sample;
 use std::time::Duration;
 
-/// For how long samples are left out during which a process ended.
-const LONGEST_GAP: Duration = Duration::from_millis(100);
-
 impl Collector<'_> {
     /// Samples resident memory, and takes out processes that are gone.
-    pub(super) fn sample(&mut self, now: Duration) {
+    pub(super) fn sample(&mut self, now: Duration, pace: Pace) {
         let mut gone = Vec::new();
         let mut due = Vec::new();
         let mut resident = Vec::with_capacity(self.processes.len());
@@ -38,7 +36,7 @@ impl Collector<'_> {
         if !is_torn {
             self.last_whole_sample = now;
         }
-        if !is_torn || now.saturating_sub(self.last_whole_sample) > LONGEST_GAP {
+        if !is_torn || now.saturating_sub(self.last_whole_sample) > pace.longest_gap() {
             let time_ns = now.as_nanos() as u64;
             let samples = resident.iter().zip(&shares);
             let samples = samples.map(|(r, &rss_bytes)| Sample { process: r.process, time_ns, rss_bytes });
@@ -60,7 +58,11 @@ impl Collector<'_> {
         for i in 0..self.processes.len() {
             if self.processes[i].waits_for_exit_snapshot() {
                 self.note_peak(i);
-                self.snapshot(i, Reason::Latest);
+                match self.session.is_sampling() {
+                    // Its pages say nothing.
+                    true => self.processes[i].let_go(),
+                    false => self.snapshot(i, Reason::Latest),
+                }
             }
         }
     }

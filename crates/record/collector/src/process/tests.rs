@@ -159,3 +159,15 @@ fn arenas_of_others_and_places_that_are_none_are_not_taken() {
     joined.drain(&mut news);
     assert_eq!(joined.process.arenas.len(), 1, "another process has joined there");
 }
+
+#[test]
+fn a_process_that_is_about_to_end_is_let_go_once() {
+    let mut joined = Joined::new();
+    let process = &mut joined.process;
+    assert!(!process.is_ending() && !process.waits_for_exit_snapshot());
+    process.header().exiting.store(exit_state::ANNOUNCED, Ordering::Relaxed);
+    assert!(process.is_ending() && process.waits_for_exit_snapshot());
+    process.let_go();
+    assert_eq!(process.header().exiting.load(Ordering::Relaxed), exit_state::SEEN);
+    assert!(process.is_ending() && !process.waits_for_exit_snapshot());
+}

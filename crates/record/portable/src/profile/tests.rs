@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{AllocFunction, allocation, deallocation, live, reallocation};
+use heapwise_trace::sampling::noted;
 use std::alloc::Layout;
 
 static NOTHING: Hooks = Hooks { ended: || (), environment: Vec::new };
@@ -52,7 +53,9 @@ fn what_finds_no_place_among_the_live_ones_is_allocated_all_the_same() {
     assert_eq!((totals.samples, totals.lost_samples), (most, 0));
     assert_eq!(totals.counts.alloc_bytes, most * LARGE);
     assert_eq!(totals.live_samples + totals.unfollowed_samples, most);
-    assert!((1 << 14..=1 << 15).contains(&totals.live_samples), "{totals:?}");
+    // Half of the places are never too few.
+    let places = noted::lines(1 << 30, noted::USUAL_BYTES) as u64 * 8;
+    assert!(places < most && (places / 2..=places).contains(&totals.live_samples), "{totals:?}");
     assert_eq!(totals.counts.live_bytes, totals.live_samples * LARGE);
     assert_eq!(totals.live_bytes_error, None);
     for n in 1..=most {

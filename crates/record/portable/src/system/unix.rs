@@ -75,12 +75,16 @@ pub(in super::super) fn page_bytes() -> u64 {
     u64::try_from(bytes).unwrap_or(4096)
 }
 
-/// Bytes of memory that the system has.
+/// Bytes of memory that the system has for this process: those of its container, if that has fewer.
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
 pub(in super::super) fn memory_bytes() -> Option<u64> {
     // SAFETY: it has no requirement.
     let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
-    u64::try_from(pages).ok().map(|pages| pages.saturating_mul(page_bytes()))
+    let all = u64::try_from(pages).ok().map(|pages| pages.saturating_mul(page_bytes()));
+    // The root of a container's own hierarchy; without a bound it says `max`, and elsewhere there is no such file.
+    let bound = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    let bound = bound.and_then(|text| text.trim().parse().ok());
+    all.map(|all| bound.map_or(all, |bound: u64| bound.min(all)))
 }
 
 /// Not known on other systems.

@@ -10,9 +10,11 @@ use crate::arch::entry::Entry;
 use crate::arch::jump::Way;
 use crate::arch::tls::{self, Words, waiting};
 use crate::describe::{
-    forget_time, free_inside, freed, hand_out_inside, handed_out_by, in_inside, resized_in_place, tell_time,
+    forget_time, free_inside, freed, gives_back, hand_out_inside, handed_out_by, in_inside, is_unknown,
+    pass_inside, passes_over, resized_in_place, tell_time,
 };
 use crate::loadable;
+use crate::process::PROCESS;
 use crate::turn::begin;
 use core::ffi::{CStr, c_char, c_int};
 use heapwise_trace::event::AllocFunction;
@@ -143,6 +145,10 @@ fn allocate_alone([a, b, c]: [usize; 3], request: &Request, sp: usize, fp: usize
         // SAFETY: handed on.
         return unsafe { allocate(a, b, c, sp, fp, slot) };
     }
+    if PROCESS.is_sampling() && passes_over(words, request.size) {
+        // SAFETY: handed on.
+        return unsafe { allocate_passed_over(a, b, c, sp, fp, slot) };
+    }
     let entry = Entry { stack_pointer: sp, frame_pointer: fp };
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
@@ -150,6 +156,39 @@ fn allocate_alone([a, b, c]: [usize; 3], request: &Request, sp: usize, fp: usize
     // SAFETY: the caller's call.
     let call = || unsafe { real(a, b, c) };
     hand_out_inside(slot.allocator(), words, (request.size, align), function, &entry, call)
+}
+
+/// A request that is none of the sample.
+///
+/// PERF: a separate function has fewer registers to keep than one that describes.
+#[inline(never)]
+unsafe extern "C" fn allocate_passed_over(
+    a: usize,
+    b: usize,
+    c: usize,
+    sp: usize,
+    fp: usize,
+    slot: &Slot,
+) -> usize {
+    let words = tls::words();
+    // SAFETY: the slot's function, which the caller has called.
+    let real = unsafe { slot.function_of_three() };
+    // SAFETY: the caller's call.
+    let block = pass_inside(words, sp, || unsafe { real(a, b, c) });
+    if block == 0 {
+        refused([a, b, c], words, &Entry { stack_pointer: sp, frame_pointer: fp }, slot);
+    }
+    block
+}
+
+/// A refusal is always recorded, and none of the sample.
+#[cold]
+#[inline(never)]
+fn refused(arguments: [usize; 3], words: Words, entry: &Entry, slot: &Slot) {
+    let request = Request::of(slot.kind(), arguments);
+    gives_back(words, request.size);
+    let (function, align) = request.function();
+    handed_out_by(slot.allocator(), words, core::ptr::null_mut(), (request.size, align), function, entry);
 }
 
 unsafe extern "C" fn posix_memalign(
@@ -202,11 +241,31 @@ unsafe extern "C" fn free_plain(
         // SAFETY: handed on.
         return unsafe { free(block, b, c, sp, fp, slot) };
     }
+    if is_unknown(block as *mut u8) {
+        // SAFETY: the caller's call.
+        return unsafe { free_passed_over(block, b, c, sp, words, slot) };
+    }
     let entry = Entry { stack_pointer: sp, frame_pointer: fp };
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
     // SAFETY: the caller's call.
     free_inside(words, block as *mut u8, &entry, || unsafe { real(block, b, c) })
+}
+
+/// PERF: as [`allocate_passed_over`].
+#[inline(never)]
+unsafe extern "C" fn free_passed_over(
+    block: usize,
+    b: usize,
+    c: usize,
+    sp: usize,
+    words: Words,
+    slot: &Slot,
+) -> usize {
+    // SAFETY: the slot's function, which the caller has called.
+    let real = unsafe { slot.function_of_three() };
+    // SAFETY: the caller's call.
+    pass_inside(words, sp, || unsafe { real(block, b, c) })
 }
 
 unsafe extern "C" fn free(block: usize, b: usize, c: usize, sp: usize, fp: usize, slot: &Slot) -> usize {
@@ -326,7 +385,7 @@ unsafe extern "C" fn resize_in_place(
         // SAFETY: the caller's call.
         return waiting(words, || unsafe { real(block, size, c, d, e, f) });
     }
-    let clock = begin(words, &entry).map(|turn| turn.clock().max(turn.thread.clock));
+    let clock = begin(words, &entry).map(|turn| turn.clock_before(block));
     // SAFETY: the caller's call.
     let result = in_inside(words, &entry, || unsafe { real(block, size, c, d, e, f) });
     let may_move = slot.kind() == PREPARE;

@@ -1,12 +1,17 @@
 //! Variable-length integers: seven bits a byte, least significant first, the high bit says that more follow (LEB128).
 
+/// A signed value as an unsigned one with the sign in the lowest bit, so that small magnitudes stay short.
+#[inline(always)]
+pub(crate) fn to_unsigned(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)) as u64
+}
+
 /// Appends values to a buffer.
 pub(crate) trait Put {
     fn put(&mut self, value: u64);
 
-    /// A signed value as an unsigned one with the sign in the lowest bit, so that small magnitudes stay short.
     fn put_signed(&mut self, value: i64) {
-        self.put(((value << 1) ^ (value >> 63)) as u64);
+        self.put(to_unsigned(value));
     }
 
     fn put_bytes(&mut self, bytes: &[u8]);

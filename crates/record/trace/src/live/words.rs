@@ -16,6 +16,8 @@
 //! A worked example: `malloc(24)` at `0x5555_0000_12a0` by stack 7 is `0x0000_aaaa_0000_2541, 0x0000_0007_0000_0018`
 //! (the address shifted right by 3 stands from bit 4 on, so it is the address itself shifted left by 1).
 
+#[cfg(feature = "file")]
+use crate::event::codec::ColumnWriter;
 use crate::event::codec::{Field, WordCodec, WordWriter};
 use crate::event::{BlockAddress, Event};
 use core::ops::Range;
@@ -97,6 +99,17 @@ pub fn decode(words: &[u64]) -> Option<(Event, usize)> {
     let mut reader = Reader { words, first, used: 1 };
     let event = Event::read_words(first & KIND_MASK, &mut reader)?;
     Some((event, reader.used))
+}
+
+/// Copies the event at the start of `words` to columns, and says how many words it took. `None`, and nothing is written, if the words
+/// are not an event or end within it.
+#[cfg(feature = "file")]
+#[inline(always)]
+pub(crate) fn copy(words: &[u64], to: &mut impl ColumnWriter) -> Option<usize> {
+    let first = *words.first()?;
+    let mut reader = Reader { words, first, used: 1 };
+    Event::copy(first & KIND_MASK, &mut reader, to)?;
+    Some(reader.used)
 }
 
 #[cfg(test)]

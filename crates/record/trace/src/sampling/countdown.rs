@@ -57,12 +57,16 @@ impl Countdown {
     /// PERF: no branch but the one that is nearly always taken.
     #[inline(always)]
     pub fn passes_over(&mut self, log2: u32, size: u64) -> bool {
-        // Rounded up: what the next power of two has as its logarithm.
-        let class = u64::BITS - size.saturating_sub(1).leading_zeros();
-        let step = STEPS[(log2.saturating_sub(class)).min(MOST_LOG2) as usize];
+        let step = step(log2, size);
         let passes_over = self.left >= step;
         self.left -= if passes_over { step } else { 0 };
         passes_over
+    }
+
+    /// A block that was passed over was not there after all, since the allocator has refused it. Otherwise refusals would bring the next block
+    /// nearer that is recorded.
+    pub fn gives_back(&mut self, log2: u32, size: u64) {
+        self.left = self.left.saturating_add(step(log2, size));
     }
 
     /// Whether a block of this size is recorded.
@@ -88,6 +92,14 @@ impl Countdown {
     }
 }
 
+/// By how much a countdown is less after a block of this size.
+#[inline(always)]
+fn step(log2: u32, size: u64) -> i64 {
+    // Rounded up: what the next power of two has as its logarithm.
+    let class = u64::BITS - size.saturating_sub(1).leading_zeros();
+    STEPS[(log2.saturating_sub(class)).min(MOST_LOG2) as usize]
+}
+
 /// SplitMix64 by Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014): numbers that are as far apart as they can
 /// be, from neighbours.
 fn mixed(mut number: u64) -> u64 {
@@ -106,6 +118,32 @@ mod tests {
         for (log2, step) in (1..).zip(&STEPS[1..]) {
             let exact = -(-(0.5f64.powi(log2))).ln_1p() * ONE;
             assert!((*step as f64 - exact).abs() <= 1e-9 * exact + 1.0, "{log2}: {step} for {exact}");
+        }
+    }
+
+    /// An allocator that refuses a hundred requests before each that it fulfils has no other sample than one that refuses none.
+    #[test]
+    fn refusals_change_nothing() {
+        const LOG2: u32 = 10;
+        for (size, refused) in [(16, 16), (16, 600), (100, 16)] {
+            let (mut seen, mut recorded) = (0u64, 0u64);
+            for seed in 0..400 {
+                let mut countdown = Countdown::default();
+                countdown.begin(seed);
+                for _ in 0..4_000 {
+                    for _ in 0..100 {
+                        if countdown.passes_over(LOG2, refused) {
+                            countdown.gives_back(LOG2, refused);
+                        }
+                    }
+                    seen += 1;
+                    recorded += u64::from(countdown.selects(LOG2, size));
+                }
+            }
+            let weight = weight(1 << LOG2, size) as f64;
+            let (estimate, truth) = (recorded as f64 * weight, seen as f64);
+            let error = (truth * (weight - 1.0)).sqrt();
+            assert!((estimate - truth).abs() <= 5.0 * error, "{size}: {estimate} of {truth}");
         }
     }
 

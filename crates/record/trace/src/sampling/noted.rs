@@ -1,8 +1,9 @@
 //! The recorded blocks that are live, so that whoever frees a block knows whether it is one of them.
 //!
 //! Nearly none is. So a *filter* is read first: a byte for each of 65,536 classes of addresses, which counts the recorded blocks of its
-//! class. Only where it is not zero the *places* are searched: each address has sixteen, in two cache lines. Nothing here waits: signal
-//! handlers may allocate, and a thread may end anywhere.
+//! class. Only where it is not zero the *places* are searched: each address has sixteen, in two cache lines, of each of three *parts*. The first
+//! part is a page, and the next one is used where that is full, so that a process takes no page for each block. Nothing here waits:
+//! signal handlers may allocate, and a thread may end anywhere.
 
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -14,28 +15,31 @@ const PLACES: usize = 8;
 pub const USUAL_BYTES: u64 = 64 << 30;
 const FEWEST_LINES: u64 = 1 << 12;
 const MOST_LINES: u64 = 1 << 18;
+/// Lines of the parts before the last one.
+const FIRST_PARTS: [usize; 2] = [1 << 6, 1 << 10];
+const FIRST_LINES: usize = FIRST_PARTS[0] + FIRST_PARTS[1];
 
 /// Addresses of blocks, 0 where there is none.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct Line([AtomicU64; PLACES]);
 
-/// How many lines are needed for so many bytes of live blocks, if at most `sample_bytes` lie between recorded ones: a power of two. There is
-/// a bound, which is two million places.
+/// How many lines are needed for so many bytes of live blocks, if at most `sample_bytes` lie between recorded ones. There is a bound, which
+/// is two million places.
 pub const fn lines(sample_bytes: u64, live_bytes: u64) -> usize {
     // A recorded block stands for more than half of the distance, and half of the places are never too few.
     let places = live_bytes.saturating_mul(4) / if sample_bytes == 0 { 1 } else { sample_bytes };
     let most = MOST_LINES * PLACES as u64;
     let lines = ((if places < most { places } else { most }) / PLACES as u64).next_power_of_two();
     let least = if lines < FEWEST_LINES { FEWEST_LINES } else { lines };
-    (if least < MOST_LINES { least } else { MOST_LINES }) as usize
+    FIRST_LINES + (if least < MOST_LINES { least } else { MOST_LINES }) as usize
 }
 
 /// Views the memory that has them; all zeroes is none.
 #[derive(Clone, Copy, Debug)]
 pub struct Noted<'m> {
     filter: &'m [AtomicU8; CLASSES],
-    lines: &'m [Line],
+    parts: [&'m [Line]; 3],
 }
 
 /// The highest bits of a product with the golden ratio's multiplier are spread evenly.
@@ -56,9 +60,11 @@ pub fn may_have(filter: &[AtomicU8; CLASSES], address: u64) -> bool {
 }
 
 impl<'m> Noted<'m> {
-    /// `lines` has a power of two of them; `None` for anything else.
+    /// There are as many lines as [`lines`] says; `None` where they cannot be divided into parts.
     pub fn new(filter: &'m [AtomicU8; CLASSES], lines: &'m [Line]) -> Option<Self> {
-        lines.len().is_power_of_two().then_some(Self { filter, lines })
+        let (first, rest) = lines.split_at_checked(FIRST_PARTS[0])?;
+        let (second, last) = rest.split_at_checked(FIRST_PARTS[1])?;
+        last.len().is_power_of_two().then_some(Self { filter, parts: [first, second, last] })
     }
 
     /// Notes a block; `false` if there is no place for it. No other thread knows its address yet.
@@ -97,13 +103,15 @@ impl<'m> Noted<'m> {
         self.places(address).any(|place| place.load(Ordering::Relaxed) == address)
     }
 
+    /// Where an address may be, in the order in which places are taken.
     fn places(&self, address: u64) -> impl Iterator<Item = &'m AtomicU64> + use<'m> {
-        let mask = self.lines.len() - 1;
-        let (lines, hash) = (self.lines, hash(address));
+        let hash = hash(address);
         // The second one is independent of the first, or lines that are full would be so in pairs.
         let second = (hash ^ (hash >> 32)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let of = move |number: u64| &lines[(number >> 30) as usize & mask].0;
-        of(hash).iter().chain(of(second))
+        self.parts.into_iter().flat_map(move |lines| {
+            let of = |number: u64| &lines[(number >> 30) as usize & (lines.len() - 1)].0;
+            of(hash).iter().chain(of(second))
+        })
     }
 
     fn count(&self, address: u64, change: fn(u8) -> Option<u8>) {
@@ -127,10 +135,11 @@ mod tests {
     }
 
     impl Memory {
+        /// With so many lines in the last part.
         fn new(lines: usize) -> Self {
             let filter: Vec<AtomicU8> = (0..CLASSES).map(|_| AtomicU8::new(0)).collect();
             let filter = filter.into_boxed_slice().try_into().expect("as many");
-            Self { filter, lines: (0..lines).map(|_| Line::default()).collect() }
+            Self { filter, lines: (0..FIRST_LINES + lines).map(|_| Line::default()).collect() }
         }
 
         fn noted(&self) -> Noted<'_> {
@@ -140,12 +149,12 @@ mod tests {
 
     #[test]
     fn it_is_a_set_that_says_when_it_is_full() {
-        let memory = Memory::new(16);
+        let memory = Memory::new(1);
         let noted = memory.noted();
         let (mut truth, mut refused, mut x) = (BTreeSet::new(), 0, 1u64);
         for _ in 0..200_000 {
             x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let address = 0x7f00_0000_0000 + (x >> 40) % 250 * 16;
+            let address = 0x7f00_0000_0000 + (x >> 40) % 20_000 * 16;
             if x & 1 << 20 == 0 {
                 if noted.insert(address) {
                     truth.insert(address);
@@ -185,6 +194,24 @@ mod tests {
     }
 
     #[test]
+    fn few_blocks_take_few_pages() {
+        const LINES_OF_PAGE: usize = 4096 / size_of::<Line>();
+        let memory = Memory::new(1 << 16);
+        let pages = || {
+            let is_used = |lines: &&[Line]| {
+                lines.iter().flat_map(|line| &line.0).any(|place| place.load(Ordering::Relaxed) != 0)
+            };
+            memory.lines.chunks(LINES_OF_PAGE).filter(is_used).count()
+        };
+        for n in 0..1000u64 {
+            assert!(memory.noted().insert(0x55aa_0000_0010 + n * 4096), "{n}");
+            // The first page holds most of the first half of its places, and sixteen more what it does not hold.
+            let most = if n < 200 { 1 } else { 17 };
+            assert!(pages() <= most, "{} pages of {n} blocks", pages());
+        }
+    }
+
+    #[test]
     fn threads_find_what_others_have_noted() {
         let memory = Memory::new(1 << 10);
         let noted = memory.noted();
@@ -210,8 +237,9 @@ mod tests {
 
     #[test]
     fn there_are_lines_for_what_may_be_live() {
-        assert_eq!([8, 64, 128].map(|gib| lines(512 << 10, gib << 30)), [1 << 13, 1 << 16, 1 << 17]);
-        assert_eq!([1, 0, 1 << 30].map(|every| lines(every, USUAL_BYTES)), [1 << 18, 1 << 18, 1 << 12]);
-        assert_eq!([0, u64::MAX].map(|live| lines(512 << 10, live)), [1 << 12, 1 << 18]);
+        let of = |log2: u32| FIRST_LINES + (1 << log2);
+        assert_eq!([8, 64, 128].map(|gib| lines(512 << 10, gib << 30)), [13, 16, 17].map(of));
+        assert_eq!([1, 0, 1 << 30].map(|every| lines(every, USUAL_BYTES)), [18, 18, 12].map(of));
+        assert_eq!([0, u64::MAX].map(|live| lines(512 << 10, live)), [12, 18].map(of));
     }
 }

@@ -1,14 +1,15 @@
 //! The writer's side: from the words of a ring to columns.
 //!
-//! It runs while the program does, so its tables have a fixed size and are never cleared: a stamp distinguishes this
-//! block's entries from older ones.
+//! It runs while the program does, so its tables have a fixed size and are not cleared for a block: a stamp, or an ordinal that is too low,
+//! distinguishes older entries from those of this block.
 
+use super::column::Column;
 use super::{
     ADDRESSES, DISTANCES, EPOCHS, EXTRA, EXTRAS, KINDS, MODE_DISTANCE, MODE_LAST, MODE_RAW, MODE_SHIFT,
     N_COLUMNS, NEW_STACKS, SAME_SIZE, SIZES, STACKS,
 };
 use crate::event::codec::{ColumnCodec, ColumnWriter, Field, Mention};
-use crate::event::{BlockAddress, Epoch, Event, StackId};
+use crate::event::{BlockAddress, Epoch, StackId};
 use crate::file::cursor::Put;
 use crate::file::records::ThreadIndex;
 use crate::live::words;
@@ -16,13 +17,33 @@ use crate::live::words;
 /// Slots of the writer's tables. A collision only costs bytes, so they are small enough to stay in the cache.
 const ADDRESS_SLOTS: usize = 1 << 15;
 const STACK_SLOTS: usize = 1 << 12;
+/// Events for which room is made at once, and integers of an event that may go into one column.
+const EVENTS_AT_ONCE: usize = 1 << 10;
+const MOST_OF_COLUMN: usize = 4;
 
+/// When an address was mentioned last: the ordinal among all mentions of its kind in bits 1 to 34, that kind in bit 0, and above them
+/// what of the address the slot does not say.
+///
+/// PERF: eight bytes, so that all slots together leave room in the second cache.
 #[derive(Clone, Copy, Debug, Default)]
-struct AddressSlot {
-    address: u64,
-    block: u32,
-    /// Ordinal among the block's mentions of its kind, with that kind in the lowest bit.
-    ordinal: u32,
+struct AddressSlot(u64);
+
+/// Addresses of blocks are below 2 to the power of this, and the lowest three bits of them are zero.
+const ADDRESS_BITS: u32 = 47;
+/// Of the other 44 bits, 15 are the slot's number.
+const TAG_SHIFT: u32 = 35;
+const _: () = assert!(ADDRESS_BITS - 3 - ADDRESS_SLOTS.trailing_zeros() == u64::BITS - TAG_SHIFT);
+/// Before an ordinal has more bits than there are for it, all slots are cleared.
+const MOST_MENTIONS: u64 = 1 << (TAG_SHIFT - 2);
+
+/// The slot of an address and its tag. No two addresses have both in common.
+#[inline(always)]
+fn place(address: BlockAddress) -> (usize, u64) {
+    const MASK: u64 = (1 << (ADDRESS_BITS - 3)) - 1;
+    // An odd factor makes of each number of so many bits another one.
+    let mixed = (address.0 >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) & MASK;
+    let tag_bits = u64::BITS - TAG_SHIFT;
+    ((mixed >> tag_bits) as usize, mixed << TAG_SHIFT)
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,14 +58,16 @@ struct StackSlot {
 pub struct EventsEncoder {
     blocks: Vec<u8>,
     n_blocks: u64,
-    columns: [Vec<u8>; N_COLUMNS],
+    columns: [Column; N_COLUMNS],
     mentions: Box<[AddressSlot]>,
     stacks: Box<[StackSlot]>,
     dictionary_sizes: Vec<u64>,
     /// Stamp that distinguishes this block's table entries from older ones.
     block: u32,
     n_events: u64,
-    counts: [u32; 2],
+    /// Mentions of each kind so far, and at the start of the block. Older ones are those of other blocks.
+    counts: [u64; 2],
+    counts_before: [u64; 2],
     last_address: u64,
     last_stack: u32,
     last_ticks: u64,
@@ -63,7 +86,8 @@ impl Default for EventsEncoder {
             dictionary_sizes: Vec::new(),
             block: 0,
             n_events: 0,
-            counts: [0; 2],
+            counts: [1; 2],
+            counts_before: [1; 2],
             last_address: 0,
             last_stack: 0,
             last_ticks: 0,
@@ -79,17 +103,24 @@ impl EventsEncoder {
     pub fn add_block(&mut self, thread: ThreadIndex, first: Epoch, words: &[u64]) -> (Epoch, u64) {
         self.block += 1;
         self.n_events = 0;
-        self.counts = [0; 2];
+        if self.counts.iter().any(|&count| count + words.len() as u64 >= MOST_MENTIONS) {
+            self.mentions.fill(AddressSlot::default());
+            self.counts = [1; 2];
+        }
+        self.counts_before = self.counts;
         self.last_address = 0;
         self.last_stack = 0;
         self.last_ticks = 0;
         self.epoch = first.0;
         self.dictionary_sizes.clear();
-        self.columns.iter_mut().for_each(Vec::clear);
+        self.columns.iter_mut().for_each(Column::clear);
         let mut rest = words;
-        while let Some((event, used)) = words::decode(rest) {
-            self.event(event);
-            rest = &rest[used..];
+        loop {
+            let before = rest.len();
+            rest = self.add_events(rest);
+            if rest.is_empty() || rest.len() == before {
+                break;
+            }
         }
         self.left_over = rest.len();
         if self.n_events == 0 {
@@ -99,10 +130,24 @@ impl EventsEncoder {
         self.blocks.put(first.0);
         self.blocks.put(self.n_events);
         for column in &self.columns {
-            self.blocks.put_bytes(column);
+            self.blocks.put_bytes(column.as_bytes());
         }
         self.n_blocks += 1;
         (Epoch(self.epoch), self.n_events)
+    }
+
+    /// Adds the first of some events. Returns the words behind them.
+    fn add_events<'w>(&mut self, mut rest: &'w [u64]) -> &'w [u64] {
+        self.columns.iter_mut().for_each(|column| column.reserve(EVENTS_AT_ONCE * MOST_OF_COLUMN));
+        for _ in 0..EVENTS_AT_ONCE {
+            let mut line = Line { encoder: self, kind: 0 };
+            let Some(used) = words::copy(rest, &mut line) else { break };
+            let kind = line.kind;
+            self.columns[KINDS].push(kind);
+            self.n_events += 1;
+            rest = &rest[used..];
+        }
+        rest
     }
 
     /// Words at the end of the last block that are no event.
@@ -131,18 +176,22 @@ impl EventsEncoder {
         payload
     }
 
-    #[inline]
-    fn event(&mut self, event: Event) {
-        self.n_events += 1;
-        let mut line = Line { encoder: self, kind: 0 };
-        // A writer never returns `None`.
-        event.write_columns(&mut line);
-        let kind = line.kind;
-        self.columns[KINDS].push(kind);
-    }
-
-    fn slot(address: u64) -> usize {
-        (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - ADDRESS_SLOTS.trailing_zeros())) as usize
+    /// Notes that an address is mentioned now. Returns how many mentions of the other kind ago it was mentioned last, if that was in
+    /// this block and of that kind.
+    #[inline(always)]
+    fn mention(&mut self, address: BlockAddress, mention: Mention) -> Option<u64> {
+        let (class, other) = (mention as usize, 1 - mention as usize);
+        let (at, tag) = place(address);
+        let slot = &mut self.mentions[at];
+        let before = slot.0;
+        slot.0 = tag | self.counts[class] << 1 | class as u64;
+        self.counts[class] += 1;
+        // What is not the same in both has a bit above those of ordinals.
+        let mentioned = (before ^ tag) >> 1;
+        let is_known = mentioned >= self.counts_before[other]
+            && mentioned < self.counts[other]
+            && before & 1 == other as u64;
+        is_known.then(|| self.counts[other] - mentioned)
     }
 }
 
@@ -171,28 +220,18 @@ impl ColumnCodec for Line<'_> {
     #[inline(always)]
     fn address(&mut self, address: &mut BlockAddress, mention: Mention) -> Option<()> {
         let encoder = &mut *self.encoder;
-        let (class, other) = (mention as usize, 1 - mention as usize);
-        let slot = &mut encoder.mentions[EventsEncoder::slot(address.0)];
-        let known = slot.address == address.0 && slot.block == encoder.block;
-        let before = *slot;
-        *slot = AddressSlot {
-            address: address.0,
-            block: encoder.block,
-            ordinal: encoder.counts[class] << 1 | class as u32,
-        };
-        encoder.counts[class] += 1;
-        let mode = if known && before.ordinal & 1 == other as u32 {
-            let distance = encoder.counts[other] - (before.ordinal >> 1);
-            if distance == 1 {
-                MODE_LAST
-            } else {
-                encoder.columns[DISTANCES].put(u64::from(distance));
+        let mode = match encoder.mention(*address, mention) {
+            Some(1) => MODE_LAST,
+            Some(distance) => {
+                encoder.columns[DISTANCES].put(distance);
                 MODE_DISTANCE
             }
-        } else {
-            encoder.columns[ADDRESSES].put_signed(address.0.wrapping_sub(encoder.last_address) as i64 >> 3);
-            encoder.last_address = address.0;
-            MODE_RAW
+            None => {
+                let from_last = address.0.wrapping_sub(encoder.last_address) as i64 >> 3;
+                encoder.columns[ADDRESSES].put_signed(from_last);
+                encoder.last_address = address.0;
+                MODE_RAW
+            }
         };
         self.kind |= mode << MODE_SHIFT;
         Some(())
@@ -201,11 +240,12 @@ impl ColumnCodec for Line<'_> {
     fn new_address(&mut self, old: BlockAddress, new: &mut BlockAddress) -> Option<()> {
         let encoder = &mut *self.encoder;
         encoder.columns[EXTRAS].put_signed(new.0.wrapping_sub(old.0) as i64 >> 3);
-        let class = Mention::Allocated as usize;
-        let ordinal = encoder.counts[class] << 1 | class as u32;
-        encoder.mentions[EventsEncoder::slot(new.0)] =
-            AddressSlot { address: new.0, block: encoder.block, ordinal };
-        encoder.counts[class] += 1;
+        if new.0 >> ADDRESS_BITS == 0 {
+            encoder.mention(*new, Mention::Allocated);
+        } else {
+            // No block can be there. It counts, and no later event finds it.
+            encoder.counts[Mention::Allocated as usize] += 1;
+        }
         Some(())
     }
 
@@ -252,5 +292,54 @@ impl ColumnCodec for Line<'_> {
         encoder.columns[EXTRAS].put_signed(ticks.wrapping_sub(encoder.last_ticks) as i64);
         encoder.last_ticks = *ticks;
         Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{AllocatorNumber, Event};
+    use crate::file::columns::EventsSection;
+    use crate::file::limits::Excess;
+
+    fn round_trip(encoder: &mut EventsEncoder, events: &[Event]) {
+        let words: Vec<u64> = events
+            .iter()
+            .map(|&event| words::encode(event))
+            .flat_map(|w| w.words[..w.len].to_vec())
+            .collect();
+        let (_, n) = encoder.add_block(ThreadIndex(0), Epoch(0), &words);
+        assert_eq!((n, encoder.left_over()), (events.len() as u64, 0));
+        let payload = encoder.finish(Epoch(1));
+        let section = EventsSection::decode(payload, &mut Excess::default()).expect("own payload decodes");
+        let block = section.blocks().next().expect("a block");
+        assert!(block.events().eq(events.iter().copied()));
+    }
+
+    #[test]
+    fn there_is_room_for_the_longest_events_however_many() {
+        let longest = |i: u64| Event::Realloc {
+            old: BlockAddress((i & 1) << 46),
+            new: BlockAddress((!0 >> (i & 1)) & !7),
+            size: !0 - i,
+            stack: StackId((i & 1) as u32 * u32::MAX),
+            touched: Some(u32::MAX),
+            allocator: AllocatorNumber::OTHERS,
+        };
+        round_trip(&mut EventsEncoder::default(), &(0..5000).map(longest).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn addresses_are_told_apart_however_long_a_recording_is() {
+        let mut encoder = EventsEncoder { counts: [MOST_MENTIONS - 1500; 2], ..EventsEncoder::default() };
+        for round in 0..4u64 {
+            let free = |i: u64| Event::Free {
+                address: BlockAddress((i * 0x1234_5670_0008 % (1 << 47)) & !7),
+                touched: None,
+            };
+            // Each address twice, so that the second mention finds the first one.
+            round_trip(&mut encoder, &(0..1000).map(|i| free(i / 2 + round)).collect::<Vec<_>>());
+        }
+        assert!(encoder.counts[Mention::Freed as usize] < 4001, "they were begun anew");
     }
 }

@@ -23,6 +23,7 @@
 //! reuses an address names it by how many frees ago it came back (mode 1 is "the last one"). Both are short for
 //! the usual last-in first-out life of blocks, and cost the writer one table lookup and the reader none.
 
+mod column;
 mod decode;
 mod encode;
 
