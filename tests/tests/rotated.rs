@@ -346,10 +346,47 @@ int main(void) {
         "{}",
         looked.stderr
     );
-    assert_eq!(
-        std::fs::read_to_string(format!("/proc/{}/comm", running.pid())).expect("it runs").trim(),
-        "own"
-    );
     running.signal(libc::SIGKILL);
-    let _ = running.wait(run::PATIENCE);
+    let outcome = running.wait(run::PATIENCE);
+    assert_eq!(outcome.code(), 128 + libc::SIGKILL, "it ran until here");
+}
+
+/// Starts one short child after the other for some seconds.
+const CHILDREN: &str = r#"
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+__attribute__((noinline, noipa)) static char *of_child(size_t n) { return malloc(n); }
+int main(int argc, char **arguments) {
+    time_t until = time(0) + atol(arguments[1]);
+    while (time(0) < until) {
+        pid_t child = fork();
+        if (child == 0) {
+            for (int i = 0; i < 500; i++) free(of_child(100 + i));
+            _exit(0);
+        }
+        int status;
+        waitpid(child, &status, 0);
+    }
+    return 0;
+}
+"#;
+
+#[test]
+fn what_a_process_does_last_is_in_the_file_that_says_how_it_ended() {
+    let folder = run::private_folder();
+    let program = compile_text("gcc", &["-fno-optimize-sibling-calls"], CHILDREN, folder.path(), "children");
+    let mut command = recording(folder.path(), &["--sample=64", "--rotate", "100ms", "--keep", "100"]);
+    let outcome = run::finish(command.arg(&program).arg("3"), folder.path(), "run");
+    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+    let reports = reports(folder.path());
+    assert!(reports.len() > 4, "{}", reports.len());
+    for report in &reports {
+        // Of a process that a file knows nothing of, not even the id is known.
+        let unknown = report.processes.iter().filter(|process| process.pid == 0).count();
+        let named = report.sum(|names| names.contains(&"of_child")).blocks;
+        assert_eq!((unknown, named), (0, report.totals.allocations), "{:?}", report.totals);
+    }
+    assert!(reports.iter().map(|report| report.totals.allocations).sum::<u64>() > 10_000);
 }

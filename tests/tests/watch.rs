@@ -106,8 +106,10 @@ fn a_program_is_seen_from_its_start_to_its_end() {
 
     // 50 blocks against one, however fast the machine is.
     terminal.key("a");
-    let screen = terminal.wait_for("allocs/s▾");
-    assert!(first(&screen).is_some_and(|line| line.contains("churn")), "{screen}");
+    // A screen may be looked at while it is drawn.
+    terminal.wait_until("churn in the first row", |screen| {
+        screen.contains("allocs/s▾") && first(screen).is_some_and(|line| line.contains("churn"))
+    });
 
     terminal.key("m");
     terminal.wait_for("marked at");

@@ -16,10 +16,11 @@ pub(crate) fn attach(args: AttachArgs) -> Result<u8, Failure> {
     let pid = args.pid;
     run::check(&args.recording)?;
     rotation::begin(Destinations::of(&args.recording.delivery)?);
-    let request = request(pid, &args.recording);
+    let mut request = request(pid, &args.recording);
+    let ahead = run::read_ahead(&args.recording, false, &mut request);
     let recorded = record(pid, &request, begun).map_err(run::failure)?;
     say_left(&recorded.left);
-    run::conclude(&recorded, args.recording)?;
+    run::conclude(&recorded, args.recording, ahead)?;
     match recorded.error {
         None => Ok(exit::SUCCESS),
         Some(error) => Err(run::incomplete(&recorded.path, &error, "")),

@@ -12,6 +12,7 @@ mod exit;
 mod export;
 mod fix;
 mod fleet;
+mod growing;
 mod lab;
 mod lab_worker;
 mod launch;
@@ -23,6 +24,8 @@ mod result;
 mod sources;
 mod watch;
 
+#[cfg(target_os = "linux")]
+mod ahead;
 #[cfg(target_os = "linux")]
 mod allocators;
 #[cfg(target_os = "linux")]

@@ -272,7 +272,7 @@ pub(crate) fn script_of(path: &Path, analysis: &Analysis, process: usize) -> Res
 
 /// The same for a given reader of the file.
 pub(crate) fn compile_from(
-    input: impl Read,
+    input: impl Read + Send,
     file: &File,
     path: &Path,
     analysis: &Analysis,

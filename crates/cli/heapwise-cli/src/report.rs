@@ -7,7 +7,7 @@ use crate::sources::{self, SourceFiles};
 use crate::symbolize::symbolize;
 use crate::{Failure, exit, result};
 use anyhow::{Context, anyhow};
-use heapwise_analysis::{Analysis, Options, analyze};
+use heapwise_analysis::{Ahead, Analysis, Options};
 use heapwise_diagnosis::diagnose_with_source;
 use heapwise_report::{
     HtmlOptions, JsonOptions, MarkdownOptions, SourceLines, Sources, Style, TextOptions, ThreadMatrix,
@@ -67,19 +67,30 @@ pub(crate) fn read(file: &File, path: &Path) -> anyhow::Result<Analysis> {
 }
 
 /// The same for a given reader of the file.
-pub(crate) fn read_from(input: impl Read, file: &File, path: &Path) -> anyhow::Result<Analysis> {
-    let total = file.metadata().map_or(0, |m| m.len());
+pub(crate) fn read_from(input: impl Read + Send, file: &File, path: &Path) -> anyhow::Result<Analysis> {
     let name = || format!("cannot read {}", path.display());
     if file.metadata().is_ok_and(|m| m.is_dir()) {
         return Err(anyhow!("cannot read {}: it is a folder, not a recording", path.display()));
     }
     let reader = Reader::new(input).with_context(name)?;
-    let progress = Progress::new();
-    let began = Instant::now();
     let mut options = Options::default();
     options.memory = memory();
-    let analysis = analyze(reader, &options, |at| progress.at("analysing", at, total)).with_context(name)?;
-    heapwise_report::detail!("heapwise: analysed {} in {:.1?}", path.display(), began.elapsed());
+    finish(Ahead::new(reader, &options), file, path)
+}
+
+/// The analysis of a recording of which a part may have been read.
+pub(crate) fn finish(ahead: Ahead<impl Read + Send>, file: &File, path: &Path) -> anyhow::Result<Analysis> {
+    let total = file.metadata().map_or(0, |m| m.len());
+    let (began, before) = (Instant::now(), ahead.offset());
+    let progress = Progress::new();
+    let analysis = ahead
+        .finish(&Options::default(), |at| progress.at("analysing", at, total))
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    heapwise_report::detail!(
+        "heapwise: analysed {} in {:.1?}, {before} of {total} bytes ahead",
+        path.display(),
+        began.elapsed()
+    );
     Ok(analysis)
 }
 

@@ -1,5 +1,6 @@
 //! `heapwise run`: record a program, then say where its memory comes from.
 
+use crate::ahead::Ahead;
 use crate::args::{Format, Look, RecorderChoice, RecordingArgs, RunArgs};
 use crate::delivery::Destinations;
 use crate::watch::live::{self, Watched};
@@ -47,6 +48,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
         image,
         ..request(recording, args.command)
     };
+    let ahead = read_ahead(recording, args.watch, &mut request);
     let program = request.command[0].clone();
     nested::announce(&program, "recorded");
     // The program's id is not known yet, and the view needs a name.
@@ -74,7 +76,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
         return Ok(exit::INTERRUPTED);
     };
     let code = u8::try_from(status.shell_code()).unwrap_or(exit::UNEXPECTED);
-    conclude(&recorded, args.recording)?;
+    conclude(&recorded, args.recording, ahead)?;
     match recorded.error {
         None => Ok(code),
         Some(error) => {
@@ -107,6 +109,7 @@ pub(crate) fn request(args: &RecordingArgs, command: Vec<OsString>) -> Request {
             duration: args.duration,
             max_bytes: args.max_size.map(|size| size.as_u64()),
         },
+        reader: None,
         rotation: rotation::of(args),
         verify_every: args.verify,
         sample_bytes: args.sample.map_or(0, |bytes| sampling::distance(bytes.as_u64())),
@@ -129,10 +132,25 @@ pub(crate) fn request(args: &RecordingArgs, command: Vec<OsString>) -> Request {
     }
 }
 
+/// Has the recording read while it grows, if that is worth it: not of a sample, which is small and may take days, and not where a view
+/// reads it already.
+pub(crate) fn read_ahead(args: &RecordingArgs, is_watched: bool, request: &mut Request) -> Option<Ahead> {
+    if is_watched || args.sample.is_some() || args.rotate.is_some() {
+        return None;
+    }
+    let (ahead, sender) = Ahead::begin()?;
+    request.reader = Some(sender);
+    Some(ahead)
+}
+
 /// Names what was recorded, sends it where it is to go, and prints the diagnosis.
-pub(crate) fn conclude(recorded: &Recorded, args: RecordingArgs) -> Result<(), Failure> {
+pub(crate) fn conclude(
+    recorded: &Recorded,
+    args: RecordingArgs,
+    ahead: Option<Ahead>,
+) -> Result<(), Failure> {
     let mut destinations = rotation::finish();
-    let analysis = name(recorded)?;
+    let analysis = name(recorded, ahead)?;
     if recorded.error.is_none() {
         destinations.take(&recorded.path, &analysis);
     }
@@ -182,11 +200,12 @@ pub(crate) fn failure(error: Error) -> Failure {
 
 /// Analyses the recording and stores the names in it, so that it can be read without the program's files: they may be
 /// replaced by the next build.
-fn name(recorded: &Recorded) -> Result<Analysis, Failure> {
+fn name(recorded: &Recorded, ahead: Option<Ahead>) -> Result<Analysis, Failure> {
     let failed = |error: anyhow::Error| Failure::new(exit::RUN_FAILED, error);
     let mut file = &recorded.file;
     file.seek(SeekFrom::Start(0)).context("cannot read the recording").map_err(failed)?;
-    let mut analysis = report::read(file, &recorded.path).map_err(failed)?;
+    let analysis = ahead.and_then(|ahead| ahead.finish(recorded));
+    let mut analysis = analysis.unwrap_or_else(|| report::read(file, &recorded.path)).map_err(failed)?;
     let symbols = report::add_symbols(&mut analysis, true);
     if recorded.error.is_none() {
         symbolize::keep(file, &symbols).context("cannot write symbols to the recording").map_err(failed)?;

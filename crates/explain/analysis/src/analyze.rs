@@ -1,6 +1,7 @@
 //! Goes through a recording once, in bounded memory.
 
 use crate::analysis::Analysis;
+use crate::arriving::{self, Arrived};
 use crate::budget::{Budget, price};
 use crate::error::Error;
 use crate::heap::Sampling;
@@ -32,23 +33,11 @@ pub struct Options {
     pub memory: Option<u64>,
 }
 
-/// Reads a whole recording and makes the tables. `progress` gets the bytes that were read, after each section.
+/// Does as [`analyze`](crate::analyze) does, and lets an observer see the events in their order.
 ///
 /// # Errors
-/// Only if the stream cannot be read. Whatever is wrong with the recording itself is in [`Analysis::warnings`].
-pub fn analyze<R: Read>(
-    reader: Reader<R>,
-    options: &Options,
-    progress: impl FnMut(u64),
-) -> Result<Analysis, Error> {
-    Run::<()>::new(Budget::new(options.memory)).read(reader, options, progress)
-}
-
-/// Does the same, and lets an observer see the events in their order.
-///
-/// # Errors
-/// As for [`analyze`].
-pub fn observe<R: Read>(
+/// As there.
+pub fn observe<R: Read + Send>(
     reader: Reader<R>,
     options: &Options,
     observer: &mut impl Observer,
@@ -121,7 +110,7 @@ impl<O: Observer + Default> Run<O> {
 }
 
 impl<O: Observer> Run<O> {
-    fn read<R: Read>(
+    pub(crate) fn read<R: Read + Send>(
         mut self,
         mut reader: Reader<R>,
         options: &Options,
@@ -129,7 +118,8 @@ impl<O: Observer> Run<O> {
     ) -> Result<Analysis, Error> {
         self.go_through(&mut reader, progress)?;
         let damaged = |claim| Warning::Damaged { offset: reader.offset(), claim };
-        match reader.tail() {
+        // If it was not gone through up to there, its end does not matter.
+        match reader.tail().filter(|_| !self.is_reported) {
             Some(Tail::Truncated) => self.warnings.push(Warning::Truncated),
             Some(Tail::Damaged) => self.warnings.push(damaged(None)),
             Some(Tail::Excessive(claim)) => self.warnings.push(damaged(Some(claim))),
@@ -139,23 +129,31 @@ impl<O: Observer> Run<O> {
     }
 
     /// All sections of a recording, or those before its tail.
-    pub(crate) fn go_through<R: Read>(
+    pub(crate) fn go_through<R: Read + Send>(
         &mut self,
         reader: &mut Reader<R>,
         mut progress: impl FnMut(u64),
     ) -> Result<(), Error> {
-        while self.next(reader)? {
-            progress(reader.offset());
-        }
-        Ok(())
+        arriving::each(reader, |arrived| {
+            let end = arrived.end;
+            let goes_on = self.take(arrived)?;
+            if goes_on {
+                progress(end);
+            }
+            Ok(goes_on)
+        })
     }
 
     /// Goes on by a section. `false` at the end of the stream, and where the rest cannot be read or claims too much.
     pub(crate) fn next<R: Read>(&mut self, reader: &mut Reader<R>) -> Result<bool, Error> {
-        self.at = reader.offset();
-        match reader.next_section() {
+        self.take(Arrived::next(reader))
+    }
+
+    fn take(&mut self, arrived: Arrived) -> Result<bool, Error> {
+        self.at = arrived.at;
+        match arrived.section {
             Ok(Some(section)) => {
-                self.budget.grant(reader.offset());
+                self.budget.grant(arrived.end);
                 self.section(section);
             }
             Ok(None) => return Ok(false),

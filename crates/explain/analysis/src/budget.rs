@@ -139,7 +139,7 @@ impl Budget {
         self.0.held.store(held.saturating_sub(bytes), Ordering::Relaxed);
     }
 
-    // An analysis runs on one thread. The numbers are atomic so that its result can be passed to other threads.
+    // Accounts are made on one thread. The numbers are atomic so that their result can be passed to other threads.
     fn take(&self, taken: &AtomicU64, most: &AtomicU64, bytes: u64) -> bool {
         let now = taken.load(Ordering::Relaxed).saturating_add(bytes);
         let all = self.0.kept.load(Ordering::Relaxed) + self.0.held.load(Ordering::Relaxed);

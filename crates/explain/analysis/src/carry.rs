@@ -11,7 +11,7 @@ use std::io::Read;
 ///
 /// # Errors
 /// If the stream cannot be read, or not all of it: then which blocks are live is not known.
-pub fn live_blocks<R: Read>(mut reader: Reader<R>, options: &Options) -> Result<Vec<Carried>, Error> {
+pub fn live_blocks<R: Read + Send>(mut reader: Reader<R>, options: &Options) -> Result<Vec<Carried>, Error> {
     let mut run = Run::<()>::new(Budget::new(options.memory));
     run.takes_live = true;
     run.go_through(&mut reader, |_| {})?;

@@ -23,8 +23,10 @@
 
 mod account;
 mod accounting;
+mod ahead;
 mod analysis;
 mod analyze;
+mod arriving;
 pub mod buckets;
 mod budget;
 mod by_allocator;
@@ -54,11 +56,12 @@ mod without_lines;
 
 pub use account::{Heap, account_for};
 pub use accounting::{Accounting, Breakdown, PageMap, PageRegion, Pinned};
+pub use ahead::{Ahead, analyze};
 pub use analysis::{
     Analysis, EXIT_PARTS, Growth, Handover, Memory, MemorySample, OutsideTime, Process, Site, StackQuality,
     Thread,
 };
-pub use analyze::{Options, analyze, observe};
+pub use analyze::{Options, observe};
 pub use by_allocator::{OfAllocator, Parts};
 pub use carry::live_blocks;
 pub use error::{Error, ErrorKind};

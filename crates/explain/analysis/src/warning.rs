@@ -126,6 +126,11 @@ impl Warning {
         )
     }
 
+    /// Whether the recording was not read to its end because that would have taken more memory than there was.
+    pub fn is_for_lack_of_memory(&self) -> bool {
+        matches!(self, Warning::Damaged { claim: Some(Claim::Machine { .. }), .. })
+    }
+
     /// What it means for the numbers, or what to do.
     pub fn hint(&self) -> &str {
         match self {

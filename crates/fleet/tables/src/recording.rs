@@ -49,7 +49,7 @@ impl<'a> Recording<'a> {
     ///
     /// # Errors
     /// If the stream cannot be read.
-    pub fn follow<R: Read>(
+    pub fn follow<R: Read + Send>(
         &mut self,
         reader: Reader<R>,
         memory: Option<u64>,

@@ -1,10 +1,10 @@
 //! Reads a recording as it grows, on a thread of its own, and passes on what is known a few times a second.
 
 use super::curve::Curve;
-use super::file::{self, Fate, Growing, Next};
 use super::names::Naming;
 use super::state::{self, State};
 use super::update::{Shown, Update};
+use crate::growing::{Fate, Growing, Next, hopeless};
 use crate::{Failure, exit, report};
 use anyhow::anyhow;
 use heapwise_analysis::{Follow, Options};
@@ -131,7 +131,7 @@ impl Work {
     fn open(&self, shown: &mut Shown) -> Result<Option<Growing>, Failure> {
         let mut looked: Option<Instant> = None;
         while !self.is_stopped() {
-            if let Some(failure) = file::hopeless(&shown.path) {
+            if let Some(failure) = hopeless(&shown.path) {
                 return Err(failure);
             }
             if shown.path.exists() {
@@ -153,13 +153,17 @@ impl Work {
 
     /// Waits for the header. What has become of the file, if it never comes.
     fn begin(&self, file: &Growing) -> Result<Option<After>, Failure> {
+        let began = Instant::now();
         while !self.is_stopped() {
             let why = match file.header().map_err(|error| report::unreadable(file.path(), &error))? {
                 Next::Section => return Ok(None),
                 Next::End => "is empty",
                 Next::Part => "is cut off in its first bytes",
             };
-            self.tell(News::Waits(format!("{} {why}: waiting for more", name_of(file.path()))));
+            // One that has just been created is empty for a moment.
+            if began.elapsed() >= PACE {
+                self.tell(News::Waits(format!("{} {why}: waiting for more", name_of(file.path()))));
+            }
             if let Some(after) = anew(file, file.size()) {
                 return Ok(Some(after));
             }
@@ -210,15 +214,20 @@ impl Work {
             let is_naming = naming.go_on(&mut follow);
             // The end of a recording is all there is to know of it, with its names.
             let is_done = !has_more && !is_naming && (follow.end().is_some() || !can_go_on);
-            let standing = (follow.offset(), there, is_done, is_removed, naming.rounds());
+            // The file may have grown since.
+            let left = there.saturating_sub(follow.offset());
+            let is_behind = has_more && (is_first || left > BEHIND);
+            let is_cut = next == Next::Part;
+            let standing =
+                (follow.offset(), there, [is_done, is_removed, is_behind, is_cut], naming.rounds());
             let is_due = said.elapsed() >= PACE || is_done || (is_first && !has_more);
             if is_due && (last != Some(standing) || state.awaits_pages()) {
                 let mut update = state.update(&mut follow, &naming);
                 update.file = shown.clone();
                 update.curve = curve.with(&follow);
-                update.read = (follow.offset(), there);
-                update.is_behind = has_more && (is_first || there - follow.offset() > BEHIND);
-                update.is_cut = next == Next::Part;
+                update.read = (follow.offset(), there.max(follow.offset()));
+                update.is_behind = is_behind;
+                update.is_cut = is_cut;
                 update.is_removed = is_removed;
                 if !can_go_on {
                     update.trouble = state::trouble(follow.tail(), follow.offset());

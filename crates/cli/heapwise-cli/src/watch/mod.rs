@@ -6,7 +6,6 @@
 
 mod clock;
 mod curve;
-mod file;
 mod follower;
 mod keys;
 #[cfg(target_os = "linux")]
@@ -27,6 +26,7 @@ mod view;
 mod window;
 
 use crate::args::WatchArgs;
+use crate::growing::{Growing, hopeless};
 use crate::{Failure, exit};
 #[cfg(target_os = "linux")]
 use anyhow::anyhow;
@@ -64,11 +64,11 @@ pub(crate) fn watch(args: WatchArgs) -> Result<u8, Failure> {
 }
 
 fn show_file(path: &Path) -> Result<u8, Failure> {
-    if let Some(failure) = file::hopeless(path) {
+    if let Some(failure) = hopeless(path) {
         return Err(failure);
     }
     if path.exists() {
-        file::Growing::open(path)?;
+        Growing::open(path)?;
     }
     // What is said meanwhile would be in the picture.
     let said = tempfile::tempfile()?;

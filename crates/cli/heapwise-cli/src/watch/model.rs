@@ -42,6 +42,8 @@ pub(super) struct Model {
     /// The newest one, while the picture stands still.
     held: Option<Update>,
     pub(super) is_paused: bool,
+    /// Whether what is shown, because the picture stands still, is not there any more.
+    is_gone: bool,
     pub(super) table: Table,
     pub(super) sort: Column,
     pub(super) filter: String,
@@ -83,6 +85,7 @@ impl Model {
             update: None,
             held: None,
             is_paused: false,
+            is_gone: false,
             table: Table::Places,
             sort: Column::Live,
             filter: String::new(),
@@ -99,14 +102,19 @@ impl Model {
 
     /// Takes what is new.
     pub(super) fn take(&mut self, update: Update) {
-        let newest = self.held.as_ref().or(self.update.as_ref());
-        if newest.is_none_or(|before| before.read != update.read) {
+        if self.newest().is_none_or(|before| before.read != update.read) {
             self.grew = Instant::now();
         }
+        self.is_gone = false;
         match self.is_paused {
             true => self.held = Some(update),
             false => self.show(update),
         }
+    }
+
+    /// What is known, whether it is shown or the picture stands still.
+    fn newest(&self) -> Option<&Update> {
+        self.held.as_ref().or(self.update.as_ref())
     }
 
     fn show(&mut self, update: Update) {
@@ -124,13 +132,20 @@ impl Model {
 
     /// Nothing can be shown yet, for a reason.
     pub(super) fn wait_for(&mut self, why: String) {
-        // What was there is gone.
-        (self.update, self.held) = (None, None);
         self.waits = why;
+        self.held = None;
+        // What was there is gone; but a picture that is to stand still does.
+        self.is_gone = self.is_paused;
+        if !self.is_paused {
+            self.update = None;
+        }
     }
 
     /// Before it is drawn: of what goes on no more, nothing is requested.
     pub(super) fn settle(&mut self) {
+        if self.is_paused {
+            return;
+        }
         let is_quiet = self.silence().is_some();
         let Some(update) = self.update.as_mut().filter(|update| is_quiet || update.is_over()) else { return };
         update.rate = [0; 2];
@@ -140,7 +155,7 @@ impl Model {
 
     /// Whether nothing is expected any more, and the picture changes by keys alone.
     pub(super) fn is_over(&self) -> bool {
-        self.update.as_ref().is_some_and(Update::is_over)
+        self.newest().is_some_and(Update::is_over)
     }
 
     /// Whether the picture changes with time alone.
@@ -151,7 +166,7 @@ impl Model {
     /// How long nothing has come, if that is longer than a program that runs would take.
     pub(super) fn silence(&self) -> Option<Duration> {
         let quiet = self.grew.elapsed();
-        self.update.as_ref().filter(|update| !update.is_over() && quiet >= SILENCE).map(|_| quiet)
+        self.newest().filter(|update| !update.is_over() && quiet >= SILENCE).map(|_| quiet)
     }
 
     pub(super) fn say(&mut self, text: String) {
@@ -211,6 +226,9 @@ impl Model {
             }
             Action::Pause => {
                 self.is_paused = !self.is_paused;
+                if !self.is_paused && std::mem::take(&mut self.is_gone) {
+                    self.update = None;
+                }
                 if let Some(held) = self.held.take().filter(|_| !self.is_paused) {
                     self.show(held);
                 }
@@ -262,6 +280,30 @@ mod tests {
         assert_eq!(model.places().len(), 3);
         model.act(Action::Pause);
         assert_eq!(model.places().len(), 1);
+    }
+
+    #[test]
+    fn a_picture_stands_still_while_the_next_file_is_waited_for() {
+        let mut model = model();
+        model.act(Action::Pause);
+        model.wait_for("b.hw is empty".to_owned());
+        assert_eq!(model.places().len(), 3);
+        model.act(Action::Pause);
+        assert!(model.update.is_none() && model.waits == "b.hw is empty");
+        model.take(update(&[("newer", "")]));
+        model.wait_for("c.hw is empty".to_owned());
+        assert!(model.update.is_none());
+    }
+
+    #[test]
+    fn a_program_that_ends_while_the_picture_stands_still_is_not_silent() {
+        let mut model = model();
+        model.act(Action::Pause);
+        let mut last = update(&[("parse", "a.c:1")]);
+        last.end = Some("ended".into());
+        model.take(last);
+        model.grew = Instant::now().checked_sub(2 * SILENCE).expect("the clock has run for that long");
+        assert!(model.is_over() && model.silence().is_none());
     }
 
     #[test]

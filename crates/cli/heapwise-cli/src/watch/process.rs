@@ -39,7 +39,7 @@ pub(super) fn watch(pid: u32, mut args: RecordingArgs) -> Result<u8, Failure> {
     let recorded = recorded.map_err(run::failure)?;
     attaching::say_left(&recorded.left);
     match args.output {
-        Some(_) => run::conclude(&recorded, args)?,
+        Some(_) => run::conclude(&recorded, args, None)?,
         None => {
             heapwise_report::note!("heapwise: the recording was temporary; -o FILE keeps it, with a report")
         }

@@ -1,9 +1,9 @@
 //! What is known of a recording at one moment, from the accounts and from what is kept beside them.
 
-use super::file::Stream;
 use super::names::Naming;
 use super::rates::{Rates, Requested};
 use super::update::{Subject, ThreadRow, Update};
+use crate::growing::Stream;
 use heapwise_analysis::{Breakdown, Follow, Nanos, StackSums};
 use heapwise_report::command_line;
 use heapwise_report::escape::terminal::escape;

@@ -7,9 +7,9 @@
 mod places;
 
 use crate::accounting::Breakdown;
+use crate::ahead::Ahead;
 use crate::analysis::{Memory, MemorySample};
-use crate::analyze::{Options, Run};
-use crate::budget::Budget;
+use crate::analyze::Options;
 use crate::error::Error;
 use crate::heap::not_below_zero;
 use crate::totals::Totals;
@@ -24,8 +24,7 @@ use std::io::Read;
 /// The accounts of a recording, up to what was read of it.
 #[derive(Debug)]
 pub struct Follow<R: Read> {
-    reader: Reader<R>,
-    run: Run,
+    ahead: Ahead<R>,
     places: Places,
     is_over: bool,
 }
@@ -82,8 +81,7 @@ pub struct ThreadSums<'a> {
 impl<R: Read> Follow<R> {
     /// Begins with nothing read but the header.
     pub fn new(reader: Reader<R>, options: &Options) -> Self {
-        let run = Run::new(Budget::new(options.memory));
-        Self { reader, run, places: Places::default(), is_over: false }
+        Self { ahead: Ahead::new(reader, options), places: Places::default(), is_over: false }
     }
 
     /// Goes on by a section, which may wait for the stream. `false` where the stream ends, or cannot be read any further;
@@ -92,52 +90,52 @@ impl<R: Read> Follow<R> {
     /// # Errors
     /// The stream's.
     pub fn step(&mut self) -> Result<bool, Error> {
-        if !self.run.next(&mut self.reader)? {
+        if !self.ahead.step()? {
             return Ok(false);
         }
-        if self.run.end.is_some() && !self.is_over {
+        if self.ahead.run.end.is_some() && !self.is_over {
             self.is_over = true;
             // The last events waited for more. What is live now stays so: a process's end is no free.
-            self.run.all_are_sampled();
-            self.run.sequence_held();
-            self.run.sequencer.flush();
+            self.ahead.run.all_are_sampled();
+            self.ahead.run.sequence_held();
+            self.ahead.run.sequencer.flush();
         }
         Ok(true)
     }
 
     /// Bytes of whole sections that were read.
     pub fn offset(&self) -> u64 {
-        self.reader.offset()
+        self.ahead.offset()
     }
 
     /// How the stream ended, if it did.
     pub fn tail(&self) -> Option<Tail> {
-        self.reader.tail()
+        self.ahead.reader.tail()
     }
 
     /// How the run ended, once it has.
     pub fn end(&self) -> Option<&RunEnd> {
-        self.run.end.as_ref()
+        self.ahead.run.end.as_ref()
     }
 
     pub fn meta(&self) -> &Meta {
-        &self.run.meta
+        &self.ahead.run.meta
     }
 
     /// The processes, in the order in which they joined; and whether each has ended.
     pub fn processes(&self) -> impl Iterator<Item = (&ProcessInfo, bool)> {
-        self.run.processes.iter().map(|process| (&process.info, process.end.is_some()))
+        self.ahead.run.processes.iter().map(|process| (&process.info, process.end.is_some()))
     }
 
     /// What the allocator of the first process is called.
     pub fn allocator_name(&self) -> String {
-        let path = self.run.processes.first().map_or("", |first| first.info.allocator.as_str());
-        crate::main_allocator::allocator_name(path, &self.run.meta.c_library)
+        let path = self.ahead.run.processes.first().map_or("", |first| first.info.allocator.as_str());
+        crate::main_allocator::allocator_name(path, &self.ahead.run.meta.c_library)
     }
 
     /// The sums now.
     pub fn now(&self) -> MomentSums {
-        let run = &self.run;
+        let run = &self.ahead.run;
         let ledger = &run.sequencer.ledger;
         let mut totals = Totals::default();
         ledger.threads.iter().for_each(|thread| totals.add_counts(&thread.counts));
@@ -156,13 +154,13 @@ impl<R: Read> Follow<R> {
 
     /// Resident and live bytes over time, in at most so many points.
     pub fn memory(&self, most: usize) -> Vec<MemorySample> {
-        let live = self.run.sequencer.ledger.timeline.clone();
-        Memory { live, rss: self.run.rss.clone(), ..Memory::default() }.samples(most)
+        let live = self.ahead.run.sequencer.ledger.timeline.clone();
+        Memory { live, rss: self.ahead.run.rss.clone(), ..Memory::default() }.samples(most)
     }
 
     /// All stacks so far, each at the same place ever after.
     pub fn stacks(&self) -> impl Iterator<Item = StackSums> {
-        let ledger = &self.run.sequencer.ledger;
+        let ledger = &self.ahead.run.sequencer.ledger;
         let is_sample = ledger.sampling.is_on();
         ledger.sites.iter().enumerate().map(move |(at, site)| {
             let carried = ledger.carried_by_site.get(&(at as u32)).copied().unwrap_or_default();
@@ -186,13 +184,18 @@ impl<R: Read> Follow<R> {
 
     /// The threads, in the order in which they joined.
     pub fn threads(&self) -> impl Iterator<Item = ThreadSums<'_>> {
-        let ledger = &self.run.sequencer.ledger;
+        let ledger = &self.ahead.run.sequencer.ledger;
         // A single thread has no separate gauge.
         let live = |own: u64| if ledger.threads.len() > 1 { own } else { ledger.overall.bytes };
-        self.run.threads.iter().zip(&ledger.threads).map(move |(thread, sums)| {
+        self.ahead.run.threads.iter().zip(&ledger.threads).map(move |(thread, sums)| {
             let last_name = thread.end.as_ref().map(|end| end.name.as_str()).filter(|name| !name.is_empty());
             ThreadSums {
-                pid: self.run.processes.get(sums.process as usize).map_or(0, |process| process.info.pid),
+                pid: self
+                    .ahead
+                    .run
+                    .processes
+                    .get(sums.process as usize)
+                    .map_or(0, |process| process.info.pid),
                 tid: thread.info.tid,
                 name: last_name.unwrap_or(&thread.info.name),
                 totals: sums.counts,
@@ -204,14 +207,15 @@ impl<R: Read> Follow<R> {
 
     /// When the pages of the process with the highest resident set were looked at last, if they were; and whether it has ended.
     pub fn looked_at(&self) -> Option<(Nanos, bool)> {
-        let (time_ns, slot) = self.run.sequencer.residency.newest_look()?;
-        let has_ended = self.run.processes.get(slot as usize).is_none_or(|process| process.end.is_some());
+        let (time_ns, slot) = self.ahead.run.sequencer.residency.newest_look()?;
+        let has_ended =
+            self.ahead.run.processes.get(slot as usize).is_none_or(|process| process.end.is_some());
         Some((Nanos(time_ns), has_ended))
     }
 
     /// What the resident pages consisted of then. Takes time with the live blocks.
     pub fn breakdown(&mut self) -> Option<Breakdown> {
-        let sequencer = &mut self.run.sequencer;
+        let sequencer = &mut self.ahead.run.sequencer;
         let ledger = &sequencer.ledger;
         let touched = |slot| ledger.line_of(slot).into_iter().map(|at| &ledger.processes[at].touched_pages);
         sequencer.residency.newest(|slot| touched(slot).collect(), &ledger.site_allocators)

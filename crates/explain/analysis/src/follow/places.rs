@@ -5,6 +5,7 @@
 //! of a recording, since what is a wrapper shows by the stacks together.
 
 use super::Follow;
+use crate::ahead::Ahead;
 use crate::shape::Habit;
 use crate::sites::{Placed, find_places, named_node};
 use crate::stacks::frame::{Frame, ImageAddresses};
@@ -86,7 +87,7 @@ impl<R: Read> Follow<R> {
     /// were not asked for before, ready to be looked up. `None` if there is no such stack. The answer goes to [`Follow::add_symbols`],
     /// also if it is empty.
     pub fn unnamed(&mut self, most: usize) -> Option<Vec<ImageAddresses>> {
-        let ledger = &self.run.sequencer.ledger;
+        let ledger = &self.ahead.run.sequencer.ledger;
         let places = &mut self.places;
         places.entered.resize(ledger.sites.len(), Entered::No);
         let size_of = |at: usize| {
@@ -107,15 +108,15 @@ impl<R: Read> Follow<R> {
             let (process, stack) = ledger.site_stacks[at];
             by_process.entry(process).or_default().push((at, stack));
         }
-        self.run.processes.iter_mut().for_each(|process| process.modules.close());
+        self.ahead.run.processes.iter_mut().for_each(|process| process.modules.close());
         for (slot, stacks) in by_process {
             let slot_of_process = slot as usize;
-            let modules = self.run.modules_of(slot_of_process);
-            let mut entry = Entry::new(slot, &self.run.processes[slot_of_process].raw, modules);
+            let modules = self.ahead.run.modules_of(slot_of_process);
+            let mut entry = Entry::new(slot, &self.ahead.run.processes[slot_of_process].raw, modules);
             for (at, stack) in stacks {
                 let mut node = self.places.stack_table.enter(&mut entry, stack);
                 let depth = self.places.stack_table.trie.depth(node);
-                if !self.run.sequencer.ledger.budget.unfold(depth) {
+                if !self.ahead.run.sequencer.ledger.budget.unfold(depth) {
                     node = CUT;
                 }
                 self.places.entered[at] = Entered::Waits(node);
@@ -123,7 +124,7 @@ impl<R: Read> Follow<R> {
         }
         let places = &mut self.places;
         let from = std::mem::replace(&mut places.asked, places.stack_table.locations.len());
-        Some(places.stack_table.wanted(from, &self.run.images))
+        Some(places.stack_table.wanted(from, &self.ahead.run.images))
     }
 
     /// Takes the names of all addresses that were asked for, and finds the places of all stacks anew.
@@ -136,13 +137,13 @@ impl<R: Read> Follow<R> {
 
     /// Whether the recording has brought symbols that [`Follow::find_places`] would take in.
     pub fn has_new_symbols(&self) -> bool {
-        self.run.symbols.len() > self.places.from_file
+        self.ahead.run.symbols.len() > self.places.from_file
     }
 
     /// Finds the places of all stacks that have names, or wait for them. Those that the recording brings count more than others: they
     /// are from where it was made.
     pub fn find_places(&mut self) {
-        let Self { run, places, .. } = self;
+        let Self { ahead: Ahead { run, .. }, places, .. } = self;
         let own = places.symbols.iter().chain(&run.symbols);
         places.from_file = run.symbols.len();
         places.names = Names::new(&places.stack_table, &run.images, own);
@@ -174,7 +175,7 @@ impl<R: Read> Follow<R> {
         let frames = places.by_name.frames(stack).flat_map(|list| places.names.frames(list));
         let frame = user_frame.and_then(|at| { frames }.nth(at));
         frame.map_or(StackPlace::Unknown, |frame| {
-            StackPlace::Frame(places.names.frame(frame, &self.run.images))
+            StackPlace::Frame(places.names.frame(frame, &self.ahead.run.images))
         })
     }
 }

@@ -9,6 +9,7 @@
 //! after another, so an event with a later epoch may be here while one that came before it is in the next section:
 //! such events wait.
 
+mod decoder;
 mod patience;
 mod sequencer;
 mod stream;

@@ -1,5 +1,6 @@
 //! Goes through the sections and hands every event to the ledger in its turn.
 
+use super::decoder::Decoder;
 use super::patience::Patience;
 use super::stream::{LeftOver, Stream, ahead_of_each};
 use crate::clock::Clock;
@@ -84,6 +85,15 @@ impl<O: Observer> Sequencer<O> {
 
     /// Orders what can be ordered now. Returns threads whose events are damaged.
     pub(crate) fn section(&mut self, section: &EventsSection, slot: impl Fn(ThreadIndex) -> u32) -> Vec<u32> {
+        std::thread::scope(|scope| self.with(Decoder::new(scope, section), section, slot))
+    }
+
+    fn with<'a>(
+        &mut self,
+        mut decoder: Decoder<'a>,
+        section: &'a EventsSection,
+        slot: impl Fn(ThreadIndex) -> u32,
+    ) -> Vec<u32> {
         let watermark = section.watermark.0;
         let (mut streams, ahead) = (Vec::new(), ahead_of_each(section.n_blocks() + self.left.len()));
         for block in section.blocks() {
@@ -91,13 +101,13 @@ impl<O: Observer> Sequencer<O> {
             let thread = slot(block.thread());
             let left = self.left.remove(&thread).unwrap_or_default();
             left.release(&self.ledger.budget);
-            streams.push(Stream::new(thread, left, Some(block), ahead));
+            streams.push(Stream::new(thread, left, Some(block), Some(&mut decoder), ahead));
         }
         // Others go on waiting: nothing of them is possible yet.
         if self.left_from < watermark {
             for (thread, left) in self.left.extract_if(|_, left| left.epoch < watermark) {
                 left.release(&self.ledger.budget);
-                streams.push(Stream::new(thread, left, None, ahead));
+                streams.push(Stream::new(thread, left, None, None, ahead));
             }
             self.left_from = self.left.values().map(|left| left.epoch).min().unwrap_or(u64::MAX);
         }
@@ -111,7 +121,7 @@ impl<O: Observer> Sequencer<O> {
         let left = std::mem::take(&mut self.left);
         let ahead = ahead_of_each(left.len());
         let mut streams: Vec<_> =
-            left.into_iter().map(|(t, left)| Stream::new(t, left, None, ahead)).collect();
+            left.into_iter().map(|(t, left)| Stream::new(t, left, None, None, ahead)).collect();
         streams.sort_by_key(|s| s.thread);
         self.merge(streams, u64::MAX);
     }

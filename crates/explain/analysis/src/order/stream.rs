@@ -1,5 +1,6 @@
 //! The events of one thread that are available: those left over from earlier sections, then those of this one.
 
+use super::decoder::{Decoded, Decoder};
 use crate::budget::Budget;
 use heapwise_trace::event::Event;
 use heapwise_trace::file::columns::{Block, BlockEvents};
@@ -13,9 +14,9 @@ pub(crate) struct LeftOver {
     pub(crate) events: VecDeque<Event>,
 }
 
-/// How many events are decoded ahead: 10 KiB, which leaves room in the first cache.
+/// How many events are at hand together: 10 KiB, which leaves room in the first cache.
 const AHEAD: usize = 256;
-/// Events that all threads together have decoded ahead, as far as that leaves each of them a few.
+/// Events that all threads together have decoded ahead, as far as that leaves each of them a few. Batches of a second thread come on top.
 const AHEAD_OF_ALL: usize = 1 << 18;
 
 /// How many events each of so many threads decodes ahead.
@@ -34,12 +35,23 @@ fn bytes_of(events: usize) -> u64 {
     (events * size_of::<Event>()) as u64
 }
 
+/// Where the events of a section come from.
+#[derive(Debug)]
+enum Source<'a> {
+    /// There are none.
+    Nowhere,
+    /// They are decoded when they are needed.
+    Here(BlockEvents<'a>),
+    /// They are decoded by then.
+    Ahead(Decoded<'a>),
+}
+
 /// A thread's events with the next ones at hand.
 #[derive(Debug)]
 pub(crate) struct Stream<'a> {
     pub(crate) thread: u32,
     left: VecDeque<Event>,
-    block: Option<BlockEvents<'a>>,
+    block: Source<'a>,
     /// How many events the block still has at most.
     undecoded: u64,
     ahead: Vec<Event>,
@@ -50,13 +62,25 @@ pub(crate) struct Stream<'a> {
 }
 
 impl<'a> Stream<'a> {
-    pub(crate) fn new(thread: u32, left: LeftOver, block: Option<Block<'a>>, most_ahead: usize) -> Self {
+    pub(crate) fn new(
+        thread: u32,
+        left: LeftOver,
+        block: Option<Block<'a>>,
+        decoder: Option<&mut Decoder<'a>>,
+        most_ahead: usize,
+    ) -> Self {
         let epoch = if left.events.is_empty() { block.map_or(0, |b| b.first_epoch().0) } else { left.epoch };
         let undecoded = block.map_or(0, |b| b.n_events());
-        let (left, block) = (left.events, block.map(|b| b.events()));
+        let block = match block {
+            None => Source::Nowhere,
+            Some(block) => decoder
+                .and_then(|decoder| decoder.take(&block))
+                .map_or_else(|| Source::Here(block.events()), Source::Ahead),
+        };
         // A block with few events needs little room; there may be very many of them.
         let ahead = Vec::with_capacity(most_ahead.min(usize::try_from(undecoded).unwrap_or(most_ahead)));
-        let mut stream = Self { thread, left, block, undecoded, ahead, most_ahead, at: 0, epoch };
+        let mut stream =
+            Self { thread, left: left.events, block, undecoded, ahead, most_ahead, at: 0, epoch };
         stream.find_front();
         stream
     }
@@ -77,9 +101,10 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// The next event and those that were decoded with it, among which there may be epochs.
+    /// The next event and some of those that were decoded with it, among which there may be epochs.
     pub(crate) fn ahead(&self) -> &[Event] {
-        &self.ahead[self.at..]
+        let rest = &self.ahead[self.at..];
+        &rest[..rest.len().min(AHEAD)]
     }
 
     /// Moves on by several events of [`Stream::ahead`].
@@ -117,15 +142,19 @@ impl<'a> Stream<'a> {
         if !self.left.is_empty() {
             self.ahead.extend(self.left.drain(..self.most_ahead.min(self.left.len())));
         }
-        if let Some(block) = &mut self.block {
-            let before = self.ahead.len();
-            while self.ahead.len() < self.most_ahead
-                && let Some(event) = block.next()
-            {
-                self.ahead.push(event);
+        let before = self.ahead.len();
+        match &mut self.block {
+            Source::Here(block) => {
+                while self.ahead.len() < self.most_ahead
+                    && let Some(event) = block.next()
+                {
+                    self.ahead.push(event);
+                }
             }
-            self.undecoded = self.undecoded.saturating_sub((self.ahead.len() - before) as u64);
+            Source::Ahead(block) if before == 0 => block.next_into(&mut self.ahead),
+            Source::Ahead(_) | Source::Nowhere => {}
         }
+        self.undecoded = self.undecoded.saturating_sub((self.ahead.len() - before) as u64);
     }
 
     /// Everything that is left, to be kept for the next section; and whether the columns were damaged. What the budget has no
@@ -142,9 +171,17 @@ impl<'a> Stream<'a> {
         } else {
             self.ahead.drain(self.at..).rev().for_each(|event| self.left.push_front(event));
         }
-        if let Some(mut block) = self.block {
-            // The section holds a byte per event at least, so the count is no larger than what was read.
-            rest.reserve(self.undecoded as usize);
+        // The section holds a byte per event at least, so the count is no larger than what was read.
+        rest.reserve(self.undecoded as usize);
+        let block = match self.block {
+            Source::Nowhere => None,
+            Source::Here(block) => Some(block),
+            Source::Ahead(block) => block.into_rest().map(|(events, block)| {
+                rest.extend(events);
+                block
+            }),
+        };
+        if let Some(mut block) = block {
             rest.extend(block.by_ref());
             damaged = block.damaged();
         }

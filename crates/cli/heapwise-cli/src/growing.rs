@@ -11,14 +11,14 @@ use std::sync::Arc;
 
 /// A regular file.
 #[derive(Debug)]
-pub(super) struct Growing {
+pub(crate) struct Growing {
     path: PathBuf,
     file: Arc<File>,
 }
 
 /// What has become of a file by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(crate) enum Fate {
     Same,
     /// Another one has its name.
     Replaced,
@@ -29,7 +29,7 @@ pub(super) enum Fate {
 
 /// What a file can be read for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(crate) enum Next {
     /// A whole section, or what is none.
     Section,
     /// The file ends where a section does.
@@ -40,7 +40,7 @@ pub(super) enum Next {
 
 impl Growing {
     /// Opens what is a regular file, and refuses everything else at once.
-    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         let mut options = OpenOptions::new();
         options.read(true);
         // A pipe is not waited for, and a terminal does not become this process's.
@@ -68,22 +68,29 @@ impl Growing {
         }
     }
 
-    pub(super) fn path(&self) -> &Path {
+    /// What is open already.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn of(file: File) -> Self {
+        Self { path: PathBuf::new(), file: Arc::new(file) }
+    }
+
+    /// Where it was opened.
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Its size in bytes.
-    pub(super) fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         self.file.metadata().map_or(0, |found| found.len())
     }
 
     /// All of it from the beginning, which ends where the file does now.
-    pub(super) fn stream(&self) -> Stream {
+    pub(crate) fn stream(&self) -> Stream {
         Stream { file: Arc::clone(&self.file), at: 0 }
     }
 
     /// Whether its header is there, and that of a recording as far as it is there.
-    pub(super) fn header(&self) -> io::Result<Next> {
+    pub(crate) fn header(&self) -> io::Result<Next> {
         let mut header = [0; HEADER_BYTES];
         let n = self.fill(0, &mut header)?;
         let known = n.min(MAGIC.len());
@@ -96,7 +103,7 @@ impl Growing {
     }
 
     /// What there is behind so many bytes of whole sections.
-    pub(super) fn next(&self, offset: u64) -> io::Result<Next> {
+    pub(crate) fn next(&self, offset: u64) -> io::Result<Next> {
         let mut frame = [0; FRAME_BYTES];
         Ok(match self.fill(offset, &mut frame)? {
             0 => Next::End,
@@ -121,7 +128,7 @@ impl Growing {
     }
 
     /// What has become of it, of which so many bytes were read.
-    pub(super) fn fate(&self, offset: u64) -> Fate {
+    pub(crate) fn fate(&self, offset: u64) -> Fate {
         let Ok(own) = self.file.metadata() else { return Fate::Same };
         match self.path.metadata() {
             Ok(found) if !is_same(&own, &found) => Fate::Replaced,
@@ -145,7 +152,7 @@ fn is_same(own: &Metadata, found: &Metadata) -> bool {
 
 /// Bytes of a file, whoever else reads it. Behind its end there are none, until there are more.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(crate) struct Stream {
     file: Arc<File>,
     at: u64,
 }
@@ -162,7 +169,7 @@ impl Read for Stream {
 }
 
 /// Why a file that is not there cannot become a recording, if so.
-pub(super) fn hopeless(path: &Path) -> Option<Failure> {
+pub(crate) fn hopeless(path: &Path) -> Option<Failure> {
     let refused =
         |why: String| Some(Failure::new(exit::UNREADABLE, anyhow!("cannot read {}: {why}", path.display())));
     if path.as_os_str().is_empty() {
@@ -206,7 +213,7 @@ mod tests {
 
     #[test]
     fn sections_are_there_when_all_of_them_is() {
-        let whole = include_bytes!("../../../../record/trace/tests/golden/v3.0.hw");
+        let whole = include_bytes!("../../../record/trace/tests/golden/v3.0.hw");
         let mut file = tempfile::NamedTempFile::new().expect("a file");
         let growing = Growing::open(file.path()).expect("it is one");
         assert_eq!(growing.header().expect("no error"), Next::End);
