@@ -5,7 +5,12 @@ use heapwise_tests::recording::{Recorded, Recording};
 use heapwise_tests::report::Breakdown;
 use heapwise_tests::victim::Victim;
 use heapwise_tests::{programs, run, tool};
+use heapwise_trace::file::Reader;
+use heapwise_trace::file::reader::Section;
+use std::fs::File;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 fn victim(name: &str) -> PathBuf {
     build(&Victim::named(name), FlagSet::Release)
@@ -224,4 +229,22 @@ fn a_look_can_be_asked_for() {
     assert_eq!(recorded.outcome.code(), 0, "the signal was meant for heapwise: {}", recorded.outcome.stderr);
     let times: Vec<u64> = recorded.report().memory.snapshots.iter().map(|s| s.time_ns).collect();
     assert!(times.len() >= 10 && times.is_sorted(), "{times:?}");
+}
+
+#[test]
+fn after_a_look_batches_are_as_rare_as_before() {
+    let folder = run::private_folder();
+    let recording = Recording::new(folder.path());
+    let running = recording.start("sleep", &["3"]);
+    std::thread::sleep(Duration::from_millis(500));
+    running.signal(libc::SIGUSR2);
+    assert_eq!(recording.wait(running).outcome.code(), 0);
+    let file = File::open(recording.file()).expect("a recording");
+    let mut reader = Reader::new(BufReader::new(file)).expect("a recording");
+    let mut batches = 0;
+    while let Some(section) = reader.next_section().expect("it is whole") {
+        batches += u32::from(matches!(section, Section::Clock(_)));
+    }
+    // Fifty in the first second, five in each later one; with one at each turn it would be hundreds.
+    assert!((5..150).contains(&batches), "{batches}");
 }

@@ -75,7 +75,8 @@ fn blocks_that_another_thread_frees_are_found() {
 #[test]
 fn the_first_version_of_the_contest_clones_too_much() {
     for allocator in ALLOCATORS {
-        let recorded = record(allocator, &["contest", "2000", "1", "5"]);
+        // Enough rounds that what the program does besides, at its beginning, is a small part of its time.
+        let recorded = record(allocator, &["contest", "2000", "1", "40"]);
         assert_eq!(first_finding(&recorded), "clone-of-owned", "{allocator}");
         let better = record(allocator, &["contest", "2000", "7", "5"]);
         assert!(

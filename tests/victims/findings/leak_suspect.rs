@@ -11,9 +11,9 @@ fn handle(i: usize) -> usize {
 
 fn main() {
     let mut sum = 0;
-    for i in 0..600 {
+    for i in 0..1000 {
         sum += handle(i);
-        std::thread::sleep(Duration::from_millis(1));
+        std::thread::sleep(Duration::from_millis(2));
     }
     println!("sum {sum}");
 }

@@ -22,9 +22,9 @@ fn main() {
     let tables: Vec<Box<[u8]>> = (0..300).map(table).collect();
     let mut cache = VecDeque::new();
     let mut sum = 0;
-    for i in 0..600 {
+    for i in 0..1000 {
         sum += handle(i, &mut cache) + tables[i % 300].len();
-        std::thread::sleep(Duration::from_millis(1));
+        std::thread::sleep(Duration::from_millis(2));
     }
     println!("sum {sum}");
     std::mem::forget((tables, cache));

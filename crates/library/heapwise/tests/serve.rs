@@ -6,11 +6,13 @@ mod client;
 
 use client::{Read, get, metrics, read, send};
 use heapwise::serve::{Options, Server, start};
+use std::collections::BTreeSet;
 use std::hint::black_box;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -294,8 +296,12 @@ fn secrets_of_the_program_are_in_no_answer() {
         let read = Read::of(address, path);
         let has_secret = |text: &String| text.contains(&secret) || text == "--nocapture" || text == CANARY;
         assert_eq!(read.profile.string_table.iter().find(|text| has_secret(text)), None, "{path}");
-        // It is the profile of that program.
-        assert!(path.contains("seconds") || read.sums("keeps_a_secret")[2] == 10, "{path}");
+        // It is the profile of that program. What printing and reading allocate there is in the sample by chance.
+        let large = read.samples.iter().filter(|(stack, _, size)| {
+            *size > MIB as i64 && stack.iter().any(|(name, ..)| name.contains("keeps_a_secret"))
+        });
+        let live: i64 = large.map(|(_, values, _)| values[2]).sum();
+        assert!(path.contains("seconds") || live == 10, "{path}: {live}");
     }
     drop(child.stdin.take());
     assert!(child.wait().expect("it ends").success());
@@ -423,8 +429,8 @@ fn its_threads_take_no_signal_of_the_program() {
     let (_server, address) = serve(512 << 10);
     // Both are at work.
     metrics(address);
-    let tasks = std::fs::read_dir("/proc/self/task").expect("the system lists threads");
-    let own = tasks.filter_map(|task| {
+    let tasks = || std::fs::read_dir("/proc/self/task").expect("the system lists threads");
+    let own = tasks().filter_map(|task| {
         let status = std::fs::read_to_string(task.ok()?.path().join("status")).ok()?;
         let of =
             |name: &str| Some(status.lines().find_map(|line| line.strip_prefix(name))?.trim().to_owned());
@@ -432,7 +438,9 @@ fn its_threads_take_no_signal_of_the_program() {
         of("Name:").filter(|name| name.starts_with("heapwise-")).map(|name| (name, mask))
     });
     let own: Vec<(String, u64)> = own.collect();
-    assert_eq!(own.len(), 2, "{own:?}");
+    // That of the test before may still be there.
+    let names: BTreeSet<&str> = own.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names.len(), 2, "{own:?}");
     for (name, mask) in own {
         for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM, libc::SIGUSR1, libc::SIGALRM] {
             assert!(mask >> (signal - 1) & 1 == 1, "{name} takes {signal}: {mask:x}");
@@ -454,9 +462,10 @@ fn it_stands_a_program_under_load() {
     let _alone = alone();
     let (server, address) = serve(4 << 10);
     let stop = AtomicBool::new(false);
+    let (at_work, began) = channel();
     std::thread::scope(|scope| {
         for seed in 0..4usize {
-            let stop = &stop;
+            let (stop, at_work) = (&stop, at_work.clone());
             scope.spawn(move || {
                 let mut kept: Vec<Vec<u8>> = Vec::new();
                 let mut n = seed;
@@ -466,18 +475,23 @@ fn it_stands_a_program_under_load() {
                     if kept.len() > 1000 {
                         let all = std::mem::take(&mut kept);
                         std::thread::spawn(move || drop(all)).join().expect("it only frees");
+                        let _ = at_work.send(());
                     }
                 }
             });
         }
         // Also if a check fails, or the threads would go on for ever.
         let _stop = Stop(&stop);
+        drop(at_work);
+        // Threads begin when the system lets them; until then there is nothing to be seen.
+        began.recv().expect("a thread is at work");
         let begin = Instant::now();
         let mut rounds = 0;
         while begin.elapsed() < Duration::from_secs(4) || rounds < 3 {
             assert!(begin.elapsed() < Duration::from_secs(120), "{rounds} rounds");
             let read = Read::of(address, "/debug/pprof/heap");
-            assert!(read.sums("it_stands_a_program")[0] > 0);
+            let allocated = read.sums("it_stands_a_program")[0];
+            assert!(allocated > 0, "round {rounds}: {:?}", metrics(address));
             metrics(address);
             rounds += 1;
         }

@@ -50,7 +50,8 @@ async fn profile<'a, B>(served: &'a Served, request: &Request<B>, name: &str, tu
         Ok(wanted) => wanted,
         Err(why) => return problem(StatusCode::BAD_REQUEST, why),
     };
-    // Only the head of the answer is wanted, which is the same at once.
+    // Of an answer whose head alone is wanted, nothing has to be waited for.
+    let is_difference = seconds.is_some();
     let seconds = seconds.filter(|_| request.method() != Method::HEAD);
     let default_type = if name == "heap" { "inuse_space" } else { "alloc_space" };
     let before = match seconds {
@@ -78,7 +79,7 @@ async fn profile<'a, B>(served: &'a Served, request: &Request<B>, name: &str, tu
         Ok(bytes) => {
             let mut answer = page("application/octet-stream", bytes);
             let file =
-                format!("attachment; filename=\"{name}{}\"", if before.is_some() { "-delta" } else { "" });
+                format!("attachment; filename=\"{name}{}\"", if is_difference { "-delta" } else { "" });
             if let Ok(value) = HeaderValue::from_str(&file) {
                 answer.headers_mut().insert(CONTENT_DISPOSITION, value);
             }
