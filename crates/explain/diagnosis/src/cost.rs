@@ -4,10 +4,11 @@
 //! differ between machines and allocators by a factor of two or so, which is why every number that comes from here is
 //! called an estimate.
 //!
-//! What is found, and how severe it is, rests on the model alone: it must be the same for two runs of a program, and measured times
+//! What is found rests on the model alone: it must be the same for two runs of a program, and measured times
 //! differ by a tenth from run to run. What would remain of a site after a change has no measurement at all. But how much a finding
 //! says that a change saves is set right by the calls of its sites that were measured ([`Site::allocator_time`]): within a program,
-//! with its caches and its allocator, they take two to four times as long as the model's.
+//! with its caches and its allocator, they take two to four times as long as the model's. How severe it is is a part of the time
+//! that the program took: on a slow machine both are longer, so the model is set right there, too, by all calls that were measured.
 
 use heapwise_analysis::{AllocatorTime, Analysis, Nanos, Site, SiteId};
 
@@ -91,8 +92,12 @@ const MOST_TIMES_THE_MODEL: f64 = 10.0;
 /// differ too much, it is as many times as for all sites of the program: findings are compared with each other.
 pub(crate) fn correction(analysis: &Analysis, sites: &[SiteId]) -> f64 {
     let of_some = sites.iter().filter_map(|id| analysis.sites().get(id.0 as usize));
-    let of_all = || of_sites(analysis.sites().iter());
-    of_sites(of_some).or_else(of_all).unwrap_or(1.0)
+    of_sites(of_some).or_else(|| correction_of_all(analysis)).unwrap_or(1.0)
+}
+
+/// How many times what the model says all calls of the program really cost. `None` if too few were measured, or they differ too much.
+pub(crate) fn correction_of_all(analysis: &Analysis) -> Option<f64> {
+    of_sites(analysis.sites().iter())
 }
 
 fn of_sites<'a>(all: impl Iterator<Item = &'a Site>) -> Option<f64> {

@@ -50,8 +50,10 @@ pub(crate) const MOST_FRAMES: usize = 1024;
 pub(crate) struct RuleInput<'a> {
     pub(crate) analysis: &'a Analysis,
     pub(crate) places: Vec<Place<'a>>,
-    /// What all calls of the program cost.
+    /// What all calls of the program cost, by the model.
     pub(crate) time: Nanos,
+    /// How many times as long they took, if enough of them were measured.
+    pub(crate) correction: Option<f64>,
     lines: &'a LineOf<'a>,
 }
 
@@ -84,7 +86,8 @@ impl<'a> RuleInput<'a> {
             places[place].seen.push(Seen { site, call });
         }
         let time = analysis.sites().iter().map(|site| cost::of_site(site).0).sum();
-        Self { analysis, places, time: Nanos(time), lines }
+        let correction = cost::correction_of_all(analysis);
+        Self { analysis, places, time: Nanos(time), correction, lines }
     }
 
     /// Whether the source is at hand, and the line of a place has `.name(…)` in it.

@@ -5,28 +5,27 @@
 //! save nothing is not read.
 //!
 //! Whether something is a finding depends on the model of costs alone ([`crate::cost`]), and is the same for two runs. How severe
-//! it is depends on the time that the program took, too.
+//! it is depends on the time that the program took, too, and then on what its calls took: a slow or busy machine makes both longer.
 
 use crate::finding::{Estimate, Severity};
 use crate::rule_input::{Place, RuleInput};
-use heapwise_analysis::Analysis;
 
 /// What a severity requires.
 struct Step {
     severity: Severity,
-    /// Of the time of the run, from 0 to 1.
+    /// Of the time of the run, from 0 to 1; both as measured.
     of_time: f64,
+    /// By the model.
     time_ns: u64,
     /// Of the peak.
     of_peak: f64,
     peak_bytes: u64,
 }
 
-/// From the highest to the lowest. The model is of calls that find all they need in the cache; within a program they take twice as
-/// long, and more.
+/// From the highest to the lowest.
 const STEPS: [Step; 2] = [
-    Step { severity: Severity::High, of_time: 0.01, time_ns: 1_000_000, of_peak: 0.2, peak_bytes: 64 << 20 },
-    Step { severity: Severity::Medium, of_time: 0.002, time_ns: 200_000, of_peak: 0.05, peak_bytes: 4 << 20 },
+    Step { severity: Severity::High, of_time: 0.025, time_ns: 1_000_000, of_peak: 0.2, peak_bytes: 64 << 20 },
+    Step { severity: Severity::Medium, of_time: 0.005, time_ns: 200_000, of_peak: 0.05, peak_bytes: 4 << 20 },
 ];
 
 /// A finding saves at least this part of what all calls cost by the model, and as much time.
@@ -41,10 +40,13 @@ const SEEN_CALLS: u64 = 32;
 const LEAST_OF_PEAK: f64 = 0.01;
 const LEAST_PEAK_BYTES: u64 = 256 << 10;
 
-/// What recording adds to the processor time for each event, at least.
-const RECORDING_NS: u64 = 30;
+/// How many times what the model says calls take within a program, where too few were measured: the model is of calls that find all
+/// they need in the cache.
+const USUAL_CORRECTION: f64 = 2.5;
+/// What recording adds to the processor time for each event, at least, on a machine on which calls take what they usually do.
+const RECORDING_NS: f64 = 30.0;
 /// Where the processor time is unknown, calls are taken for this part of it: one in so many.
-const USUAL_PART_OF_CALLS: u64 = 10;
+const USUAL_PART_OF_CALLS: f64 = 4.0;
 
 /// How much it matters, `None` if not at all. `place` is where it is: without a line it is not recommended first.
 pub(crate) fn severity(
@@ -64,7 +66,8 @@ pub(crate) fn severity(
     if !saves_time && !saves_memory {
         return None;
     }
-    let (of_time, of_peak) = (part(time, run_time(input.analysis, input.time.0)), part(bytes, peak));
+    let of_time = part_of_run(input, time);
+    let of_peak = part(bytes, peak);
     let step = STEPS.iter().find(|step| {
         of_time >= step.of_time && time >= step.time_ns || of_peak >= step.of_peak && bytes >= step.peak_bytes
     });
@@ -73,14 +76,21 @@ pub(crate) fn severity(
     Some(if unnamed { severity.min(Severity::Medium) } else { severity })
 }
 
-/// About how much processor time the program needs when it is not recorded. Its calls, of which the model knows what they cost,
-/// are a part of it.
-fn run_time(analysis: &Analysis, calls_ns: u64) -> u64 {
-    let measured = analysis.end.as_ref().map_or(0, |end| end.cpu_ns);
-    match measured {
-        0 => calls_ns.saturating_mul(USUAL_PART_OF_CALLS),
-        _ => measured.saturating_sub(analysis.n_events.saturating_mul(RECORDING_NS)).max(calls_ns),
-    }
+/// Which part of the processor time that the program needs when it is not recorded is so much time by the model, about. Its calls
+/// are a part of that time.
+fn part_of_run(input: &RuleInput<'_>, model_ns: u64) -> f64 {
+    let correction = input.correction.unwrap_or(USUAL_CORRECTION);
+    let calls = input.time.0 as f64 * correction;
+    let measured = input.analysis.end.as_ref().map_or(0, |end| end.cpu_ns);
+    let run = match measured {
+        0 => calls * USUAL_PART_OF_CALLS,
+        // A machine on which calls take longer needs longer to record them.
+        _ => {
+            let recording = RECORDING_NS * (correction / USUAL_CORRECTION).max(1.0);
+            (measured as f64 - input.analysis.n_events as f64 * recording).max(calls)
+        }
+    };
+    if run == 0.0 { 0.0 } else { model_ns as f64 * correction / run }
 }
 
 #[cfg(test)]
@@ -174,5 +184,24 @@ mod tests {
         assert_eq!(of(50_000_000), Some(Severity::High));
         assert_eq!(of(500_000_000), Some(Severity::Medium));
         assert_eq!(of(5_000_000_000), Some(Severity::Low));
+    }
+
+    #[test]
+    fn a_slow_machine_changes_nothing() {
+        let mut p = Program::default();
+        let stack = p.stack(&user(BOXED, "app::run|/u/src/a.rs|7"));
+        (0..300_000).for_each(|_| _ = p.alloc(stack, 8));
+        let mut analysis = p.analysis();
+        let mut of = |cpu_ns: u64, correction: Option<f64>| {
+            analysis.end.as_mut().expect("it ended").cpu_ns = cpu_ns;
+            let mut input = RuleInput::new(&analysis, crate::source::NO_LINES);
+            input.correction = correction;
+            severity(&input, None, &saved(3_750_000, 0))
+        };
+        // 9.4 ms of 300, without what recording takes; calls and everything else may take three times as long.
+        assert_eq!(of(300_000_000, None), Some(Severity::High));
+        assert_eq!(of(900_000_000, Some(7.5)), Some(Severity::High));
+        // What takes longer while calls do not is the program's own work.
+        assert_eq!(of(900_000_000, Some(2.5)), Some(Severity::Medium));
     }
 }
