@@ -3,6 +3,7 @@
 //! Most of the time nothing is counted, so that has to cost nothing: one relaxed load of a byte that hardly ever changes, and a
 //! branch that is always the same. Everything else is behind that branch.
 
+use crate::record::Caller;
 #[cfg(feature = "serve")]
 use crate::sampled;
 use crate::state::{self, COUNTING, State};
@@ -166,7 +167,8 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
 }
 
 // PERF: each path is a separate function that is called last, so the frame that the rarer one needs is not made by the one before
-// it. What is inlined into the program is the load, the branch, and the call of the inner allocator.
+// it. What is inlined into the program is the load, the branch, and the call of the inner allocator. The path to the recorder notes
+// where it was called from before it makes a frame: with optimisation that is the program's own code, and stacks begin there.
 impl<A: GlobalAlloc> Allocator<A> {
     /// # Safety
     /// As [`GlobalAlloc::alloc`].
@@ -179,7 +181,7 @@ impl<A: GlobalAlloc> Allocator<A> {
         }
         if state != COUNTING {
             // SAFETY: the caller's call.
-            return unsafe { self.alloc_recorded(layout) };
+            return unsafe { self.alloc_recorded(layout.size(), layout.align()) };
         }
         // SAFETY: the caller's call.
         let block = unsafe { self.inner.alloc(layout) };
@@ -197,7 +199,7 @@ impl<A: GlobalAlloc> Allocator<A> {
         }
         if state != COUNTING {
             // SAFETY: the caller's call.
-            return unsafe { self.alloc_zeroed_recorded(layout) };
+            return unsafe { self.alloc_zeroed_recorded(layout.size(), layout.align()) };
         }
         // SAFETY: the caller's call.
         let block = unsafe { self.inner.alloc_zeroed(layout) };
@@ -215,7 +217,7 @@ impl<A: GlobalAlloc> Allocator<A> {
                 return self.inner.dealloc(block, layout);
             }
             if state != COUNTING {
-                return self.dealloc_recorded(block, layout, state);
+                return self.dealloc_recorded(block, layout.size(), layout.align());
             }
             if tally::deallocated(layout.size()) {
                 return self.dealloc_more(block, layout);
@@ -235,7 +237,7 @@ impl<A: GlobalAlloc> Allocator<A> {
         }
         if state != COUNTING {
             // SAFETY: the caller's call.
-            return unsafe { self.realloc_recorded(block, layout, size) };
+            return unsafe { self.realloc_recorded(block, layout.size(), layout.align(), size) };
         }
         // SAFETY: the caller's call.
         let new = unsafe { self.inner.realloc(block, layout, size) };
@@ -254,45 +256,100 @@ impl<A: GlobalAlloc> Allocator<A> {
         unsafe { self.inner.dealloc(block, layout) }
     }
 
+    record::with_caller! {
+        /// # Safety
+        /// As [`GlobalAlloc::alloc`].
+        alloc_recorded(size: usize, align: usize) -> *mut u8 => alloc_from
+    }
+
+    record::with_caller! {
+        /// # Safety
+        /// As [`GlobalAlloc::alloc_zeroed`].
+        alloc_zeroed_recorded(size: usize, align: usize) -> *mut u8 => alloc_zeroed_from
+    }
+
+    record::with_caller! {
+        /// # Safety
+        /// As [`GlobalAlloc::dealloc`].
+        dealloc_recorded(block: *mut u8, size: usize, align: usize) => dealloc_from
+    }
+
+    record::with_caller! {
+        /// # Safety
+        /// As [`GlobalAlloc::realloc`].
+        realloc_recorded(block: *mut u8, size: usize, align: usize, new_size: usize) -> *mut u8 => realloc_from
+    }
+
     /// # Safety
     /// As [`GlobalAlloc::alloc`].
     #[inline(never)]
-    unsafe fn alloc_recorded(&self, layout: Layout) -> *mut u8 {
+    unsafe extern "C" fn alloc_from(&self, size: usize, align: usize, sp: usize, fp: usize) -> *mut u8 {
+        // SAFETY: those of a layout.
+        let layout = unsafe { Layout::from_size_align_unchecked(size, align) };
         // SAFETY: the caller's call.
         let call = || unsafe { self.inner.alloc(layout) };
-        watch_allocation::<A>(&layout, record::Function::Alloc, call)
+        watch_allocation::<A>(&layout, record::Function::Alloc, &Caller::new(sp, fp), call)
     }
 
     /// # Safety
     /// As [`GlobalAlloc::alloc_zeroed`].
     #[inline(never)]
-    unsafe fn alloc_zeroed_recorded(&self, layout: Layout) -> *mut u8 {
+    unsafe extern "C" fn alloc_zeroed_from(
+        &self,
+        size: usize,
+        align: usize,
+        sp: usize,
+        fp: usize,
+    ) -> *mut u8 {
+        // SAFETY: those of a layout.
+        let layout = unsafe { Layout::from_size_align_unchecked(size, align) };
         // SAFETY: the caller's call.
         let call = || unsafe { self.inner.alloc_zeroed(layout) };
-        watch_allocation::<A>(&layout, record::Function::AllocZeroed, call)
+        watch_allocation::<A>(&layout, record::Function::AllocZeroed, &Caller::new(sp, fp), call)
     }
 
     /// # Safety
     /// As [`GlobalAlloc::dealloc`].
     #[inline(never)]
-    unsafe fn dealloc_recorded(&self, block: *mut u8, layout: Layout, state: State) {
-        if state.has(COUNTING) && tally::deallocated(layout.size()) {
-            tally::deallocated_more(layout.size());
+    unsafe extern "C" fn dealloc_from(
+        &self,
+        block: *mut u8,
+        size: usize,
+        align: usize,
+        sp: usize,
+        fp: usize,
+    ) {
+        let state = decided::<A>();
+        if state.has(COUNTING) && tally::deallocated(size) {
+            tally::deallocated_more(size);
         }
-        // SAFETY: the caller's call.
-        let call = || unsafe { self.inner.dealloc(block, layout) };
+        // SAFETY: those of a layout; the caller's call.
+        let call = || unsafe { self.inner.dealloc(block, Layout::from_size_align_unchecked(size, align)) };
         #[cfg(feature = "serve")]
         let call = || sampled::deallocation(block, call);
-        if decided::<A>().has(state::RECORDING) { record::deallocation(block, call) } else { call() }
+        match state.has(state::RECORDING) {
+            true => record::deallocation(block, &Caller::new(sp, fp), call),
+            false => call(),
+        }
     }
 
     /// # Safety
     /// As [`GlobalAlloc::realloc`].
     #[inline(never)]
-    unsafe fn realloc_recorded(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+    unsafe extern "C" fn realloc_from(
+        &self,
+        block: *mut u8,
+        size: usize,
+        align: usize,
+        new_size: usize,
+        sp: usize,
+        fp: usize,
+    ) -> *mut u8 {
+        // SAFETY: those of a layout.
+        let layout = unsafe { Layout::from_size_align_unchecked(size, align) };
         // SAFETY: the caller's call.
-        let call = || unsafe { self.inner.realloc(block, layout, size) };
-        watch_reallocation::<A>(block, &layout, size, call)
+        let call = || unsafe { self.inner.realloc(block, layout, new_size) };
+        watch_reallocation::<A>(block, &layout, new_size, &Caller::new(sp, fp), call)
     }
 }
 
@@ -314,18 +371,18 @@ fn decided<A>() -> State {
 }
 
 /// An allocation that needs more than a count, or the first one of the process.
-// PERF: a frame less for the recorder to walk through.
 #[inline(always)]
 fn watch_allocation<A>(
     layout: &Layout,
     function: record::Function,
+    caller: &Caller,
     call: impl FnOnce() -> *mut u8,
 ) -> *mut u8 {
     let state = decided::<A>();
     #[cfg(feature = "serve")]
     let call = || sampled::allocation(layout, function, call);
     let block = match state.has(state::RECORDING) {
-        true => record::allocation(layout, function, call),
+        true => record::allocation(layout, function, caller, call),
         false => call(),
     };
     if !block.is_null() {
@@ -346,13 +403,14 @@ fn watch_reallocation<A>(
     block: *mut u8,
     layout: &Layout,
     size: usize,
+    caller: &Caller,
     call: impl FnOnce() -> *mut u8,
 ) -> *mut u8 {
     let state = decided::<A>();
     #[cfg(feature = "serve")]
     let call = || sampled::reallocation(block, layout, size, call);
     let new = match state.has(state::RECORDING) {
-        true => record::reallocation(block, layout, size, call),
+        true => record::reallocation(block, layout, size, caller, call),
         false => call(),
     };
     if !new.is_null() {

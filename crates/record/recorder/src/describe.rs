@@ -37,8 +37,7 @@ pub(crate) fn handed_out_by(
     function: AllocFunction,
     entry: &Entry,
 ) {
-    // SAFETY: this thread's own word, read as a whole; no reference to it lives.
-    if unsafe { (*words).guard } == 0 && !block.is_null() && passes_over(words, size) {
+    if is_alone(words) && !block.is_null() && passes_over(words, size) {
         return;
     }
     let Some(turn) = begin(words, entry) else { return forget_time(words) };
@@ -48,8 +47,21 @@ pub(crate) fn handed_out_by(
 /// Whether a request is none of the sample, where there is one. Nothing is at work on the thread.
 #[inline(always)]
 pub(crate) fn passes_over(words: Words, size: usize) -> bool {
+    PROCESS.is_sampling() && passes_over_in_sample(words, size)
+}
+
+/// The same where it is known that there is a sample.
+#[inline(always)]
+pub(crate) fn passes_over_in_sample(words: Words, size: usize) -> bool {
     let log2 = PROCESS.sample_log2.load(Ordering::Relaxed);
-    log2 != 0 && tls::with_countdown(words, |countdown| countdown.passes_over(log2, size as u64))
+    tls::with_countdown(words, |countdown| countdown.passes_over(log2, size as u64))
+}
+
+/// Whether nothing is at work on the thread.
+#[inline(always)]
+pub(crate) fn is_alone(words: Words) -> bool {
+    // SAFETY: this thread's own word, read as a whole; no reference to it lives.
+    unsafe { (*words).guard == 0 }
 }
 
 /// A request that was passed over was refused.
@@ -63,7 +75,13 @@ pub(crate) fn gives_back(words: Words, size: usize) {
 /// Whether a block that is given up is none of the sample, where there is one. Nothing is at work on the thread.
 #[inline(always)]
 pub(crate) fn is_unknown(block: *mut u8) -> bool {
-    PROCESS.is_sampling() && !PROCESS.sampled().may_have(block as usize)
+    PROCESS.is_sampling() && is_unknown_in_sample(block)
+}
+
+/// The same where it is known that there is a sample.
+#[inline(always)]
+pub(crate) fn is_unknown_in_sample(block: *mut u8) -> bool {
+    !PROCESS.sampled().may_have(block as usize)
 }
 
 /// Calls a function of an allocator inside that hands out a block, and describes that. Size and alignment are those that were requested.
@@ -135,8 +153,7 @@ fn describe_block(
 /// Describes a block that is about to be freed.
 #[inline(always)]
 pub(crate) fn freed(words: Words, block: *mut u8, entry: &Entry) {
-    // SAFETY: this thread's own word, read as a whole; no reference to it lives.
-    if unsafe { (*words).guard } == 0 && is_unknown(block) {
+    if is_alone(words) && is_unknown(block) {
         return;
     }
     let Some(mut turn) = begin(words, entry) else { return };

@@ -2,9 +2,9 @@
 //! the call described.
 
 use crate::arch::entry::Entry;
-use crate::arch::tls;
+use crate::arch::tls::{self, Words};
 use crate::describe::{self, freed, handed_out, in_real, resized, resizing, tell_time};
-use crate::process::PROCESS;
+use crate::process::{A_SAMPLE, EVERYTHING, PROCESS};
 use crate::real::real_or;
 use crate::{bootstrap, real, sys};
 use core::ffi::c_int;
@@ -16,24 +16,33 @@ macro_rules! entry {
     };
 }
 
-/// Whether a request is none of the sample, where there is one, and nothing has to be known of the call: then it is handed to the
-/// allocator and nothing else.
-#[inline(always)]
-fn passed_over(size: usize) -> bool {
-    is_alone_in_sample() && describe::passes_over(tls::words(), size)
+/// What has to be done of a call besides the call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Todo {
+    /// It is described.
+    Describe,
+    /// It is none of the sample.
+    PassOver,
+    /// Nothing, and nothing has to be known of it: this process is not recorded, or not by this recorder.
+    Nothing,
 }
 
-/// The same for a block that is given up.
-#[inline(always)]
-fn is_unknown(block: *mut u8) -> bool {
-    is_alone_in_sample() && describe::is_unknown(block)
-}
-
-/// Whether there is a sample, and nothing is at work on this thread.
-#[inline(always)]
-fn is_alone_in_sample() -> bool {
-    // SAFETY: this thread's own word, read as a whole; no reference to it lives.
-    PROCESS.is_sampling() && unsafe { (*tls::words()).guard } == 0
+impl Todo {
+    /// What is to be done if there is a sample is asked only then.
+    #[inline(always)]
+    fn of(is_passed_over: impl FnOnce(Words) -> bool) -> Self {
+        match PROCESS.recorded() {
+            EVERYTHING => Self::Describe,
+            A_SAMPLE => {
+                let words = tls::words();
+                match describe::is_alone(words) && is_passed_over(words) {
+                    true => Self::PassOver,
+                    false => Self::Describe,
+                }
+            }
+            _ => Self::Nothing,
+        }
+    }
 }
 
 /// `malloc`.
@@ -41,15 +50,25 @@ fn is_alone_in_sample() -> bool {
 /// # Safety
 /// As the C function; `sp` and `fp` are the caller's, as the entry point found them. So for all the following.
 pub unsafe extern "C" fn malloc(size: usize, sp: usize, fp: usize) -> *mut u8 {
-    match passed_over(size) {
-        // SAFETY: the caller's call.
-        true => unsafe { malloc_passed_over(size, sp, fp) },
+    match Todo::of(|words| describe::passes_over_in_sample(words, size)) {
         // SAFETY: handed on.
-        false => unsafe { malloc_seen(size, sp, fp) },
+        Todo::Describe => unsafe { malloc_seen(size, sp, fp) },
+        // SAFETY: the caller's call.
+        Todo::PassOver => unsafe { malloc_passed_over(size, sp, fp) },
+        // SAFETY: as above.
+        Todo::Nothing => unsafe { malloc_unrecorded(size) },
     }
 }
 
-/// PERF: without what a description needs, this has no frame to speak of.
+// PERF: functions of their own, so that none has the frame that another one needs.
+
+#[inline(never)]
+unsafe extern "C" fn malloc_unrecorded(size: usize) -> *mut u8 {
+    let real = real_or!(malloc, bootstrap::allocate(size, 16));
+    // SAFETY: the caller's call.
+    unsafe { real(size) }
+}
+
 #[inline(never)]
 unsafe extern "C" fn malloc_passed_over(size: usize, sp: usize, fp: usize) -> *mut u8 {
     let real = real_or!(malloc, bootstrap::allocate(size, 16));
@@ -85,6 +104,10 @@ unsafe extern "C" fn malloc_seen(size: usize, sp: usize, fp: usize) -> *mut u8 {
 pub unsafe extern "C" fn calloc(count: usize, size: usize, sp: usize, fp: usize) -> *mut u8 {
     let bytes = count.saturating_mul(size);
     let real = real_or!(calloc, bootstrap::allocate(bytes, 16));
+    if PROCESS.is_inert() {
+        // SAFETY: the caller's call.
+        return unsafe { real(count, size) };
+    }
     let words = tls::words();
     // SAFETY: the caller's call.
     let block = in_real(words, &entry!(sp, fp), || unsafe { real(count, size) });
@@ -97,11 +120,12 @@ pub unsafe extern "C" fn calloc(count: usize, size: usize, sp: usize, fp: usize)
 /// # Safety
 /// See [`malloc`].
 pub unsafe extern "C" fn free(block: *mut u8, sp: usize, fp: usize) {
-    if is_unknown(block)
+    let todo = Todo::of(|_| describe::is_unknown_in_sample(block));
+    if todo != Todo::Describe
         && !bootstrap::owns(block)
         && let Some(real) = real::free()
     {
-        return match real::may_reenter() {
+        return match todo == Todo::PassOver && real::may_reenter() {
             // SAFETY: the caller's call.
             true => unsafe { free_passed_over(real, block, sp, fp) },
             // SAFETY: as above.
@@ -171,6 +195,10 @@ pub unsafe extern "C" fn realloc(block: *mut u8, size: usize, sp: usize, fp: usi
         return unsafe { move_from_bootstrap(block, size, &entry) };
     }
     let real = real_or!(realloc, bootstrap::allocate(size, 16));
+    if PROCESS.is_inert() {
+        // SAFETY: the caller's call.
+        return unsafe { real(block, size) };
+    }
     let words = tls::words();
     if block.is_null() {
         // SAFETY: the caller's call.

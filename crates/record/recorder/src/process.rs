@@ -28,14 +28,21 @@ use heapwise_trace::live::layout::{
 use heapwise_trace::live::node::ADDRESS_MASK;
 use heapwise_trace::sampling::countdown::MOST_LOG2;
 
+/// All blocks, as far as is known before the process has joined its session.
+pub const EVERYTHING: u32 = 0;
+/// A sample of the blocks.
+pub const A_SAMPLE: u32 = 1;
+/// Attaching failed or is not wanted, or the collector is gone; do not try again.
+pub const NOTHING: u32 = 2;
+
 /// Everything that a forked child must not inherit. All zeroes is a valid, unattached state.
 #[derive(Debug)]
 #[repr(C, align(4096))]
 pub struct ProcessState {
     /// The session's clock; null while this process is not attached. The first thing that every event reads.
     pub clock: AtomicPtr<AtomicU64>,
-    /// Non-zero: attaching failed or is not wanted; do not try again.
-    inert: AtomicU32,
+    /// What is recorded: [`EVERYTHING`], [`A_SAMPLE`] or [`NOTHING`].
+    recorded: AtomicU32,
     /// Non-zero: `/proc`, through which the collector is reached, has other ids than this process's pid namespace.
     in_namespace: AtomicU32,
     /// This process's id, as itself knows it.
@@ -44,7 +51,7 @@ pub struct ProcessState {
     pub threaded: AtomicU32,
     /// Captures since the last comparison with a full unwind.
     pub verify_countdown: AtomicU32,
-    /// At most 2 to the power of this bytes lie between two recorded blocks; 0 if all are recorded.
+    /// Of a sample: at most 2 to the power of this bytes lie between two recorded blocks.
     pub sample_log2: AtomicU32,
     /// The memory of the session that is this process's.
     pub region: Region,
@@ -145,7 +152,7 @@ impl Process {
     pub const fn new() -> Self {
         let state = ProcessState {
             clock: AtomicPtr::new(core::ptr::null_mut()),
-            inert: AtomicU32::new(0),
+            recorded: AtomicU32::new(EVERYTHING),
             in_namespace: AtomicU32::new(0),
             id: AtomicU32::new(0),
             threaded: AtomicU32::new(0),
@@ -194,8 +201,9 @@ impl Process {
     }
 
     /// Whether there is no session to record for.
+    #[inline(always)]
     pub fn is_inert(&self) -> bool {
-        self.inert.load(Ordering::Relaxed) != 0
+        self.recorded.load(Ordering::Relaxed) == NOTHING
     }
 
     /// Whether the caller runs in this process, and not in one that shares its memory for a while.
@@ -205,7 +213,7 @@ impl Process {
 
     /// Gives up for good: the collector is gone.
     fn become_inert(&self) {
-        self.inert.store(1, Ordering::Relaxed);
+        self.recorded.store(NOTHING, Ordering::Relaxed);
         self.clock.store(core::ptr::null_mut(), Ordering::Release);
     }
 
@@ -243,7 +251,13 @@ impl Process {
     /// Whether only a sample of the blocks is recorded.
     #[inline(always)]
     pub fn is_sampling(&self) -> bool {
-        self.sample_log2.load(Ordering::Relaxed) != 0
+        self.recorded.load(Ordering::Relaxed) == A_SAMPLE
+    }
+
+    /// [`EVERYTHING`], [`A_SAMPLE`] or [`NOTHING`].
+    #[inline(always)]
+    pub fn recorded(&self) -> u32 {
+        self.recorded.load(Ordering::Relaxed)
     }
 
     /// The blocks that are recorded, where only a sample is.
@@ -346,7 +360,7 @@ impl Process {
             session.refused.fetch_add(1, Ordering::Relaxed);
         }
         if joined != Joined::Yes {
-            self.inert.store(1, Ordering::Relaxed);
+            self.recorded.store(NOTHING, Ordering::Relaxed);
         }
         joined == Joined::Yes
     }
@@ -384,8 +398,9 @@ impl Process {
         let sample_log2 = session.sample_log2.load(Ordering::Relaxed).min(MOST_LOG2);
         if sample_log2 != 0 {
             self.inherited.sampled.begin(1 << sample_log2)?;
+            self.sample_log2.store(sample_log2, Ordering::Relaxed);
+            self.recorded.store(A_SAMPLE, Ordering::Release);
         }
-        self.sample_log2.store(sample_log2, Ordering::Relaxed);
         publish(session, header, offset);
         self.inherited.header_offset.store(offset, Ordering::Relaxed);
         self.inherited.attachments.fetch_add(1, Ordering::Relaxed);

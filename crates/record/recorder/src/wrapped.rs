@@ -7,8 +7,8 @@
 //! *note* in the executable, and the preload library leaves the recording to it, if both are of the same version.
 
 use crate::arch::entry::Entry;
-use crate::arch::{tls, weak};
-use crate::describe::Resizing;
+use crate::arch::tls::{self, Words};
+use crate::arch::weak;
 use crate::forward::Forward;
 use crate::process::PROCESS;
 use crate::session::SessionPath;
@@ -177,93 +177,14 @@ fn malloc_below() -> *const c_void {
 /// What `malloc` aligns every block to.
 const MIN_ALIGN: usize = 16;
 
-macro_rules! entry {
-    ($sp:ident, $fp:ident) => {
-        Entry { stack_pointer: $sp, frame_pointer: $fp }
-    };
-}
+/// Where the wrapper was called from: the stack pointer and the frame pointer at its entry.
+#[derive(Debug)]
+pub struct Caller(Entry);
 
-unsafe extern "C" fn describe_allocation(
-    block: *mut u8,
-    size: usize,
-    align: usize,
-    function: usize,
-    sp: usize,
-    fp: usize,
-) {
-    const ZEROED: usize = AllocFunction::Calloc as usize;
-    // As in Rust's own allocator: an alignment that every block has need not be requested.
-    let (function, align) = match (function, align) {
-        (_, align) if align > MIN_ALIGN => (AllocFunction::PosixMemalign, align),
-        (ZEROED, _) => (AllocFunction::Calloc, 0),
-        _ => (AllocFunction::Malloc, 0),
-    };
-    describe::handed_out(tls::words(), block, size, align, function, &entry!(sp, fp));
-}
-
-unsafe extern "C" fn describe_deallocation(block: *mut u8, sp: usize, fp: usize) {
-    describe::freed(tls::words(), block, &entry!(sp, fp));
-}
-
-unsafe extern "C" fn describe_time(sp: usize, fp: usize) {
-    describe::tell_time(tls::words(), &entry!(sp, fp));
-}
-
-unsafe extern "C" fn describe_resizing(block: *mut u8, out: *mut Resizing, sp: usize, fp: usize) {
-    let before = describe::resizing(tls::words(), block, &entry!(sp, fp));
-    // SAFETY: the caller's own variable.
-    unsafe { out.write(before) };
-}
-
-unsafe extern "C" fn describe_reallocation(
-    old: *mut u8,
-    new: *mut u8,
-    size: usize,
-    begun: *const Resizing,
-    sp: usize,
-    fp: usize,
-) {
-    // SAFETY: the caller's own variable.
-    let (before, words) = (unsafe { begun.read() }, tls::words());
-    describe::resized(AllocatorNumber::BY_NAME, words, (old, new), size, before, &entry!(sp, fp));
-}
-
-/// Functions that add where they were called from to their arguments.
-mod entries {
-    use super::{
-        Resizing, describe_allocation, describe_deallocation, describe_reallocation, describe_resizing,
-        describe_time,
-    };
-    use crate::jump_with_entry;
-
-    #[unsafe(naked)]
-    pub(super) unsafe extern "C" fn allocation(block: *mut u8, size: usize, align: usize, function: usize) {
-        jump_with_entry!("r8", "r9", describe_allocation)
-    }
-
-    #[unsafe(naked)]
-    pub(super) unsafe extern "C" fn deallocation(block: *mut u8) {
-        jump_with_entry!("rsi", "rdx", describe_deallocation)
-    }
-
-    #[unsafe(naked)]
-    pub(super) unsafe extern "C" fn time() {
-        jump_with_entry!("rdi", "rsi", describe_time)
-    }
-
-    #[unsafe(naked)]
-    pub(super) unsafe extern "C" fn resizing(block: *mut u8, out: *mut Resizing) {
-        jump_with_entry!("rdx", "rcx", describe_resizing)
-    }
-
-    #[unsafe(naked)]
-    pub(super) unsafe extern "C" fn reallocation(
-        old: *mut u8,
-        new: *mut u8,
-        size: usize,
-        begun: *const Resizing,
-    ) {
-        jump_with_entry!("r8", "r9", describe_reallocation)
+impl Caller {
+    #[inline(always)]
+    pub fn new(stack_pointer: usize, frame_pointer: usize) -> Self {
+        Self(Entry { stack_pointer, frame_pointer })
     }
 }
 
@@ -271,45 +192,54 @@ mod entries {
 
 /// Calls the inner allocator for a new block, and describes the call.
 #[inline(always)]
-pub fn allocation(size: usize, align: usize, zeroed: bool, call: impl FnOnce() -> *mut u8) -> *mut u8 {
-    let block = timed(call);
-    let function = if zeroed { AllocFunction::Calloc } else { AllocFunction::Malloc };
-    // SAFETY: any arguments will do; the block is not touched.
-    unsafe { entries::allocation(block, size, align, function as usize) };
+pub fn allocation(
+    size: usize,
+    align: usize,
+    zeroed: bool,
+    caller: &Caller,
+    call: impl FnOnce() -> *mut u8,
+) -> *mut u8 {
+    let words = tls::words();
+    let is_passed_over = describe::is_alone(words) && describe::passes_over(words, size);
+    let block = timed(words, call);
+    if is_passed_over {
+        if !block.is_null() {
+            return block;
+        }
+        // A refusal is always recorded, and none of the sample.
+        describe::gives_back(words, size);
+    }
+    // As in Rust's own allocator: an alignment that every block has need not be requested.
+    let (function, align) = match (zeroed, align) {
+        (_, align) if align > MIN_ALIGN => (AllocFunction::PosixMemalign, align),
+        (true, _) => (AllocFunction::Calloc, 0),
+        (false, _) => (AllocFunction::Malloc, 0),
+    };
+    describe::handed_out(words, block, size, align, function, &caller.0);
     block
 }
 
 /// Describes that a block is freed, and calls the inner allocator.
 #[inline(always)]
-#[expect(clippy::not_unsafe_ptr_arg_deref, reason = "the block's address is written down, and nothing else")]
-pub fn deallocation(block: *mut u8, call: impl FnOnce()) {
-    // SAFETY: any argument will do; the block is not touched.
-    unsafe { entries::deallocation(block) };
-    timed(call);
+pub fn deallocation(block: *mut u8, caller: &Caller, call: impl FnOnce()) {
     let words = tls::words();
-    // SAFETY: this thread's own word, read as a whole; no reference to it lives.
-    if unsafe { (*words).ticks } != 0 {
-        // SAFETY: it has no arguments of ours.
-        unsafe { entries::time() };
-    }
+    describe::freed(words, block, &caller.0);
+    timed(words, call);
+    describe::tell_time(words, &caller.0);
 }
 
 /// Calls the inner allocator to resize a block, and describes the call.
 #[inline(always)]
-#[expect(clippy::not_unsafe_ptr_arg_deref, reason = "the block's address is written down, and nothing else")]
-pub fn reallocation(block: *mut u8, size: usize, call: impl FnOnce() -> *mut u8) -> *mut u8 {
-    let mut begun = Resizing::default();
-    // SAFETY: the second argument is a variable of ours; the block is not touched.
-    unsafe { entries::resizing(block, &raw mut begun) };
-    let new = timed(call);
-    // SAFETY: as above.
-    unsafe { entries::reallocation(block, new, size, &raw const begun) };
+pub fn reallocation(block: *mut u8, size: usize, caller: &Caller, call: impl FnOnce() -> *mut u8) -> *mut u8 {
+    let words = tls::words();
+    let before = describe::resizing(words, block, &caller.0);
+    let new = timed(words, call);
+    describe::resized(AllocatorNumber::BY_NAME, words, (block, new), size, before, &caller.0);
     new
 }
 
 #[inline(always)]
-fn timed<T>(call: impl FnOnce() -> T) -> T {
-    let words = tls::words();
+fn timed<T>(words: Words, call: impl FnOnce() -> T) -> T {
     let watch = Stopwatch::start(words);
     let result = call();
     watch.stop(words);

@@ -5,6 +5,13 @@
 //! with what every system offers (`portable`).
 
 // Not within the choice below, where rustfmt would not find the files.
+#[cfg(not(all(
+    feature = "record",
+    target_os = "linux",
+    target_arch = "x86_64",
+    not(feature = "portable-recorder")
+)))]
+mod elsewhere;
 #[cfg(all(
     feature = "record",
     target_os = "linux",
@@ -37,9 +44,11 @@ cfg_select! {
     }
 }
 
+pub(crate) use here::{
+    Caller, POSSIBLE, allocation, begin_if_wanted, deallocation, mark, reallocation, with_caller,
+};
 #[cfg(feature = "serve")]
 pub(crate) use here::{IS_SAMPLE, exclude_this_thread};
-pub(crate) use here::{POSSIBLE, allocation, begin_if_wanted, deallocation, mark, reallocation};
 #[cfg(feature = "record-to")]
 pub use recording::{Recorded, Recorder, Recording, record_to};
 

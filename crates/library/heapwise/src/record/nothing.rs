@@ -14,15 +14,23 @@ pub(crate) fn begin_if_wanted(_inner: &'static str) -> bool {
     false
 }
 
-pub(crate) fn allocation(_: &Layout, _: Function, call: impl FnOnce() -> *mut u8) -> *mut u8 {
+pub(crate) use super::elsewhere::{Caller, with_caller};
+
+pub(crate) fn allocation(_: &Layout, _: Function, _: &Caller, call: impl FnOnce() -> *mut u8) -> *mut u8 {
     call()
 }
 
-pub(crate) fn deallocation(_: *mut u8, call: impl FnOnce()) {
+pub(crate) fn deallocation(_: *mut u8, _: &Caller, call: impl FnOnce()) {
     call();
 }
 
-pub(crate) fn reallocation(_: *mut u8, _: &Layout, _: usize, call: impl FnOnce() -> *mut u8) -> *mut u8 {
+pub(crate) fn reallocation(
+    _: *mut u8,
+    _: &Layout,
+    _: usize,
+    _: &Caller,
+    call: impl FnOnce() -> *mut u8,
+) -> *mut u8 {
     call()
 }
 

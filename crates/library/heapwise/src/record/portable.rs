@@ -41,8 +41,15 @@ pub(super) fn finish(recording: u32, patience: Option<Duration>) -> Option<io::R
     }))
 }
 
+pub(crate) use super::elsewhere::{Caller, with_caller};
+
 #[inline]
-pub(crate) fn allocation(layout: &Layout, function: Function, call: impl FnOnce() -> *mut u8) -> *mut u8 {
+pub(crate) fn allocation(
+    layout: &Layout,
+    function: Function,
+    _: &Caller,
+    call: impl FnOnce() -> *mut u8,
+) -> *mut u8 {
     let function = match function {
         Function::Alloc => AllocFunction::Malloc,
         Function::AllocZeroed => AllocFunction::Calloc,
@@ -50,7 +57,21 @@ pub(crate) fn allocation(layout: &Layout, function: Function, call: impl FnOnce(
     recorder::allocation(layout, function, call)
 }
 
-pub(crate) use recorder::{deallocation, reallocation};
+#[inline]
+pub(crate) fn deallocation(block: *mut u8, _: &Caller, call: impl FnOnce()) {
+    recorder::deallocation(block, call);
+}
+
+#[inline]
+pub(crate) fn reallocation(
+    block: *mut u8,
+    layout: &Layout,
+    size: usize,
+    _: &Caller,
+    call: impl FnOnce() -> *mut u8,
+) -> *mut u8 {
+    recorder::reallocation(block, layout, size, call)
+}
 
 /// Marks and spans of the program.
 pub(crate) fn mark(mark: Mark, name: &str) {

@@ -10,8 +10,8 @@ use crate::arch::entry::Entry;
 use crate::arch::jump::Way;
 use crate::arch::tls::{self, Words, waiting};
 use crate::describe::{
-    forget_time, free_inside, freed, gives_back, hand_out_inside, handed_out_by, in_inside, is_unknown,
-    pass_inside, passes_over, resized_in_place, tell_time,
+    forget_time, free_inside, freed, gives_back, hand_out_inside, handed_out_by, in_inside, is_alone,
+    is_unknown, pass_inside, passes_over, resized_in_place, tell_time,
 };
 use crate::loadable;
 use crate::process::PROCESS;
@@ -105,13 +105,6 @@ unsafe extern "C" fn allocate(a: usize, b: usize, c: usize, sp: usize, fp: usize
     let sizes = (request.size, align);
     handed_out_by(slot.allocator(), words, block as *mut u8, sizes, function, &entry);
     block
-}
-
-/// Whether nothing is at work on this thread, as nearly always.
-#[inline(always)]
-fn is_alone(words: Words) -> bool {
-    // SAFETY: this thread's own word, read as a whole; no reference to it lives.
-    unsafe { (*words).guard == 0 }
 }
 
 /// PERF: what most calls are, without a look at what they request, and of what is no wrapper.

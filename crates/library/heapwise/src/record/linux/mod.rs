@@ -44,14 +44,50 @@ pub(crate) fn begin_if_wanted(inner: &'static str) -> bool {
     wrapped::begin(inner)
 }
 
+pub(crate) use wrapped::Caller;
+
+/// A method `$name` that calls the method `$then` with two arguments more: the stack pointer and the frame pointer at its entry.
+macro_rules! with_caller {
+    ($(#[$doc:meta])* $name:ident($a:ident: $A:ty, $b:ident: $B:ty) $(-> $R:ty)? => $then:ident) => {
+        $(#[$doc])*
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name(&self, $a: $A, $b: $B) $(-> $R)? {
+            heapwise_recorder::jump_with_entry!("rcx", "r8", Self::$then)
+        }
+    };
+    ($(#[$doc:meta])* $name:ident($a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty) $(-> $R:ty)? => $then:ident) => {
+        $(#[$doc])*
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name(&self, $a: $A, $b: $B, $c: $C) $(-> $R)? {
+            heapwise_recorder::jump_with_entry!("r8", "r9", Self::$then)
+        }
+    };
+    (
+        $(#[$doc:meta])*
+        $name:ident($a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty, $d:ident: $D:ty) $(-> $R:ty)? => $then:ident
+    ) => {
+        $(#[$doc])*
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name(&self, $a: $A, $b: $B, $c: $C, $d: $D) $(-> $R)? {
+            heapwise_recorder::call_with_entry!("r9", Self::$then)
+        }
+    };
+}
+pub(crate) use with_caller;
+
 #[inline(always)]
-pub(crate) fn allocation(layout: &Layout, function: Function, call: impl FnOnce() -> *mut u8) -> *mut u8 {
-    wrapped::allocation(layout.size(), layout.align(), function == Function::AllocZeroed, call)
+pub(crate) fn allocation(
+    layout: &Layout,
+    function: Function,
+    caller: &Caller,
+    call: impl FnOnce() -> *mut u8,
+) -> *mut u8 {
+    wrapped::allocation(layout.size(), layout.align(), function == Function::AllocZeroed, caller, call)
 }
 
 #[inline(always)]
-pub(crate) fn deallocation(block: *mut u8, call: impl FnOnce()) {
-    wrapped::deallocation(block, call);
+pub(crate) fn deallocation(block: *mut u8, caller: &Caller, call: impl FnOnce()) {
+    wrapped::deallocation(block, caller, call);
 }
 
 #[inline(always)]
@@ -59,9 +95,10 @@ pub(crate) fn reallocation(
     block: *mut u8,
     _layout: &Layout,
     size: usize,
+    caller: &Caller,
     call: impl FnOnce() -> *mut u8,
 ) -> *mut u8 {
-    wrapped::reallocation(block, size, call)
+    wrapped::reallocation(block, size, caller, call)
 }
 
 /// To the recorder in this program, or to the one that was preloaded.

@@ -50,6 +50,27 @@ macro_rules! jump_with_entry {
     };
 }
 
+/// The body of a naked function with five arguments, which calls `$hook` with the stack pointer in the register for the sixth, and the
+/// frame pointer as the seventh, for which there is no register.
+#[macro_export]
+macro_rules! call_with_entry {
+    ($sp:literal, $hook:path) => {
+        core::arch::naked_asm!(
+            ".cfi_startproc",
+            concat!("mov ", $sp, ", rsp"),
+            // It also aligns the stack as a call requires.
+            "push rbp",
+            ".cfi_adjust_cfa_offset 8",
+            "call {hook}",
+            "add rsp, 8",
+            ".cfi_adjust_cfa_offset -8",
+            "ret",
+            ".cfi_endproc",
+            hook = sym $hook,
+        )
+    };
+}
+
 /// Defines the exported C function `$name`, which calls `$before` and then jumps to the function whose address that returns, with
 /// the arguments as they were, however many there are. `$before` gets the address of an [`Arguments`].
 #[macro_export]

@@ -1,0 +1,22 @@
+//! Where the recorder needs no help to find out where the wrapper was called from, or there is none.
+
+/// Where the wrapper was called from, which is found here without its help.
+pub(crate) struct Caller;
+
+impl Caller {
+    pub(crate) fn new(_stack_pointer: usize, _frame_pointer: usize) -> Self {
+        Self
+    }
+}
+
+/// A method `$name` that calls the method `$then`, which takes two arguments more.
+macro_rules! with_caller {
+    ($(#[$doc:meta])* $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? => $then:ident) => {
+        $(#[$doc])*
+        unsafe extern "C" fn $name(&self, $($arg: $type),*) $(-> $result)? {
+            // SAFETY: the caller's call.
+            unsafe { self.$then($($arg,)* 0, 0) }
+        }
+    };
+}
+pub(crate) use with_caller;
