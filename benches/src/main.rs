@@ -171,21 +171,21 @@ fn main() -> Result<()> {
     let is_workload = |name: &&String| ![ways::NAME, pauses::NAME].contains(&name.as_str());
     let others: Vec<_> = request.only.iter().filter(is_workload).cloned().collect();
     let chosen = if is_all || !others.is_empty() { workloads::chosen(&others)? } else { Vec::new() };
+    // Each part as soon as it is measured: all of them together take most of an hour.
     let results = series::measure(&plan, &folder, &chosen, &tools)?;
-    let ways = is_wanted(ways::NAME).then(|| ways::measure(&plan, &folder)).transpose()?;
-    let pauses = is_wanted(pauses::NAME).then(|| pauses::measure(&plan, &folder)).transpose()?;
-    let after = Machine::look();
-
-    print!("{}", machine::describe(&before, &after, &tools));
     if !results.is_empty() {
-        print!("\n{}\n{}", tables::measurements(&results), aims::table(&results));
+        println!("{}\n{}", tables::measurements(&results), aims::table(&results));
     }
+    let ways = is_wanted(ways::NAME).then(|| ways::measure(&plan, &folder)).transpose()?;
     if let Some(ways) = &ways {
-        print!("\n{}", ways::table(ways));
+        println!("{}", ways::table(ways));
     }
+    let pauses = is_wanted(pauses::NAME).then(|| pauses::measure(&plan, &folder)).transpose()?;
     if let Some(pauses) = &pauses {
-        print!("\n{}", pauses::sentence(pauses));
+        println!("{}", pauses::sentence(pauses));
     }
+    let after = Machine::look();
+    print!("{}", machine::describe(&before, &after, &tools));
     let raw = folder.join("record.json");
     let document = serde_json::json!({
         "machine": { "before": before, "after": after },

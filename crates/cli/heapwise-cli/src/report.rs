@@ -7,7 +7,7 @@ use crate::sources::{self, SourceFiles};
 use crate::symbolize::symbolize;
 use crate::{Failure, exit, result};
 use anyhow::{Context, anyhow};
-use heapwise_analysis::{Ahead, Analysis, Options};
+use heapwise_analysis::{Ahead, Analysis, ImageAddresses, Options};
 use heapwise_diagnosis::diagnose_with_source;
 use heapwise_report::{
     HtmlOptions, JsonOptions, MarkdownOptions, SourceLines, Sources, Style, TextOptions, ThreadMatrix,
@@ -99,12 +99,18 @@ pub(crate) fn memory() -> Option<u64> {
     heapwise_environment::available_memory().map(|available| available / 4 * 3)
 }
 
-/// Resolves the addresses of a recording and reports, a line each, what could not be read. `may_fetch` is for
-/// [`symbolize`].
+/// Names the addresses of an analysis. As [`look_up`].
 pub(crate) fn add_symbols(analysis: &mut Analysis, may_fetch: bool) -> Symbols {
+    let symbols = look_up(analysis.needed_addresses(), may_fetch);
+    analysis.add_symbols([symbols.clone()]);
+    symbols
+}
+
+/// Looks the names of addresses up and reports, a line each, what could not be read. `may_fetch` is for [`symbolize`].
+pub(crate) fn look_up(images: Vec<ImageAddresses>, may_fetch: bool) -> Symbols {
     let progress = Progress::new();
     let began = Instant::now();
-    let (symbols, problems) = symbolize(analysis, may_fetch, &progress);
+    let (symbols, problems) = symbolize(images, may_fetch, &progress);
     drop(progress);
     heapwise_report::detail!(
         "heapwise: {} names of functions in {} files in {:.1?}",
@@ -115,8 +121,20 @@ pub(crate) fn add_symbols(analysis: &mut Analysis, may_fetch: bool) -> Symbols {
     for problem in problems {
         heapwise_report::say!("heapwise: warning: no names for some frames: {problem}");
     }
-    analysis.add_symbols([symbols.clone()]);
     symbols
+}
+
+/// The addresses of a recording that are to be looked up, without its analysis.
+pub(crate) fn addresses(file: &File, path: &Path) -> anyhow::Result<Vec<ImageAddresses>> {
+    let mut options = Options::default();
+    options.memory = memory();
+    let total = file.metadata().map_or(0, |m| m.len());
+    let progress = Progress::new();
+    let reader = Reader::new(BufReader::with_capacity(1 << 20, file));
+    let name = || format!("cannot read {}", path.display());
+    let reader = reader.with_context(name)?;
+    heapwise_analysis::addresses(reader, &options, |at| progress.at("reading stacks", at, total))
+        .with_context(name)
 }
 
 /// The diagnosis in the requested format, of a recording at `path`.

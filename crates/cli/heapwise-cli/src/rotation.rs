@@ -6,7 +6,7 @@
 use crate::args::RecordingArgs;
 use crate::delivery::Destinations;
 use crate::{blind_spots, symbolize};
-use heapwise_analysis::{ImageAddresses, Options, analyze, live_blocks};
+use heapwise_analysis::{Analysis, ImageAddresses, Options, addresses, analyze, live_blocks};
 use heapwise_collector::Rotation;
 use heapwise_trace::file::Reader;
 use heapwise_trace::file::carried::Carried;
@@ -59,6 +59,14 @@ fn reader(mut file: &File) -> Result<Reader<BufReader<&File>>, String> {
     Reader::new(BufReader::with_capacity(1 << 20, file)).map_err(|error| error.to_string())
 }
 
+fn analysis_of(file: &File) -> Result<Analysis, String> {
+    analyze(reader(file)?, &Options::default(), |_| {}).map_err(|error| error.to_string())
+}
+
+fn addresses_of(file: &File) -> Result<Vec<ImageAddresses>, String> {
+    addresses(reader(file)?, &Options::default(), |_| {}).map_err(|error| error.to_string())
+}
+
 fn closed(path: &Path) {
     if let Some((files, _)) = &*NAMER.lock().unwrap_or_else(PoisonError::into_inner) {
         let _ = files.send(path.to_owned());
@@ -79,18 +87,14 @@ impl Known {
         let Ok(file) = OpenOptions::new().read(true).write(true).open(path) else {
             return destinations.miss(path);
         };
-        let named = reader(&file).and_then(|reader| {
-            let analysis = analyze(reader, &Options::default(), |_| {}).map_err(|error| error.to_string())?;
-            let new = self.unknown(analysis.needed_addresses());
-            if !new.is_empty() {
-                self.names.push(symbolize::look_up(new));
-            }
-            let keep = |names| symbolize::keep(&file, names).map_err(|error| format!("{error:#}"));
-            self.names.iter().try_for_each(keep).map(|()| analysis)
-        });
+        let named = match destinations.is_empty() {
+            true => addresses_of(&file).and_then(|needed| self.keep(&file, needed).map(|()| None)),
+            false => analysis_of(&file)
+                .and_then(|analysis| self.keep(&file, analysis.needed_addresses()).map(|()| Some(analysis))),
+        };
         match named {
-            Ok(_) if destinations.is_empty() => {}
-            Ok(mut analysis) => {
+            Ok(None) => {}
+            Ok(Some(mut analysis)) => {
                 analysis.add_symbols(self.names.iter().cloned());
                 blind_spots::complete(&mut analysis);
                 destinations.take(path, &analysis);
@@ -99,6 +103,16 @@ impl Known {
                 heapwise_report::say!("heapwise: warning: {} has no names: {error}", path.display())
             }
         }
+    }
+
+    /// Stores the names of these addresses in a file.
+    fn keep(&mut self, file: &File, needed: Vec<ImageAddresses>) -> Result<(), String> {
+        let new = self.unknown(needed);
+        if !new.is_empty() {
+            self.names.push(symbolize::look_up(new));
+        }
+        let keep = |names| symbolize::keep(file, names).map_err(|error| format!("{error:#}"));
+        self.names.iter().try_for_each(keep)
     }
 
     /// Those of the addresses that were not looked up before.

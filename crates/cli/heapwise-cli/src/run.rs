@@ -17,9 +17,11 @@ use heapwise_report::escape::terminal;
 use heapwise_report::{Style, browser};
 use heapwise_symbols::entry_points;
 use heapwise_trace::file::records::CLibrary;
+use heapwise_trace::file::tables::Symbols;
 use heapwise_trace::sampling;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -132,10 +134,10 @@ pub(crate) fn request(args: &RecordingArgs, command: Vec<OsString>) -> Request {
     }
 }
 
-/// Has the recording read while it grows, if that is worth it: not of a sample, which is small and may take days, and not where a view
-/// reads it already.
+/// Has the recording read while it grows, if that is worth it: not of a sample, which is small and may take days, not where a view
+/// reads it already, and not for names alone.
 pub(crate) fn read_ahead(args: &RecordingArgs, is_watched: bool, request: &mut Request) -> Option<Ahead> {
-    if is_watched || args.sample.is_some() || args.rotate.is_some() {
+    if is_watched || args.no_report || args.sample.is_some() || args.rotate.is_some() {
         return None;
     }
     let (ahead, sender) = Ahead::begin()?;
@@ -150,6 +152,11 @@ pub(crate) fn conclude(
     ahead: Option<Ahead>,
 ) -> Result<(), Failure> {
     let mut destinations = rotation::finish();
+    if args.no_report && destinations.is_empty() {
+        name_unread(recorded)?;
+        say_where(recorded);
+        return Ok(());
+    }
     let analysis = name(recorded, ahead)?;
     if recorded.error.is_none() {
         destinations.take(&recorded.path, &analysis);
@@ -198,6 +205,22 @@ pub(crate) fn failure(error: Error) -> Failure {
     Failure::new(code, error)
 }
 
+/// Stores the names in a recording of which no report is wanted, without going through its events.
+fn name_unread(recorded: &Recorded) -> Result<(), Failure> {
+    let failed = |error: anyhow::Error| Failure::new(exit::RUN_FAILED, error);
+    if recorded.error.is_some() {
+        return Ok(());
+    }
+    let mut file = &recorded.file;
+    file.seek(SeekFrom::Start(0)).context("cannot read the recording").map_err(failed)?;
+    let addresses = report::addresses(file, &recorded.path).map_err(failed)?;
+    store(file, &report::look_up(addresses, true)).map_err(failed)
+}
+
+fn store(file: &File, symbols: &Symbols) -> anyhow::Result<()> {
+    symbolize::keep(file, symbols).context("cannot write symbols to the recording")
+}
+
 /// Analyses the recording and stores the names in it, so that it can be read without the program's files: they may be
 /// replaced by the next build.
 fn name(recorded: &Recorded, ahead: Option<Ahead>) -> Result<Analysis, Failure> {
@@ -208,7 +231,7 @@ fn name(recorded: &Recorded, ahead: Option<Ahead>) -> Result<Analysis, Failure> 
     let mut analysis = analysis.unwrap_or_else(|| report::read(file, &recorded.path)).map_err(failed)?;
     let symbols = report::add_symbols(&mut analysis, true);
     if recorded.error.is_none() {
-        symbolize::keep(file, &symbols).context("cannot write symbols to the recording").map_err(failed)?;
+        store(file, &symbols).map_err(failed)?;
     }
     lines::explain(&mut analysis);
     Ok(analysis)

@@ -1,7 +1,7 @@
 //! Names for the addresses of a recording, one object file at a time.
 
 use crate::progress::Progress;
-use heapwise_analysis::{Analysis, ImageAddresses};
+use heapwise_analysis::ImageAddresses;
 use heapwise_symbols::{DebugSearch, Frame, Svma, resolve_module};
 use heapwise_trace::file::Writer;
 use heapwise_trace::file::tables::{ImageSymbols, SymbolFrame, Symbols};
@@ -14,10 +14,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Resolves every address that occurs. Also returns what could not be read, in a line each. `may_fetch` allows to start what
 /// fetches debug files, if the environment asks for it.
-pub(crate) fn symbolize(analysis: &Analysis, may_fetch: bool, progress: &Progress) -> (Symbols, Vec<String>) {
+pub(crate) fn symbolize(
+    images: Vec<ImageAddresses>,
+    may_fetch: bool,
+    progress: &Progress,
+) -> (Symbols, Vec<String>) {
     let search = DebugSearch::default();
     let search = if may_fetch { search.with_debuginfod() } else { search };
-    resolve_all(analysis.needed_addresses(), &search, progress)
+    resolve_all(images, &search, progress)
 }
 
 /// Resolves addresses that occur in a recording that is still written; those that cannot be are left out.

@@ -149,7 +149,7 @@ impl<O: Observer> Run<O> {
         self.take(Arrived::next(reader))
     }
 
-    fn take(&mut self, arrived: Arrived) -> Result<bool, Error> {
+    pub(crate) fn take(&mut self, arrived: Arrived) -> Result<bool, Error> {
         self.at = arrived.at;
         match arrived.section {
             Ok(Some(section)) => {

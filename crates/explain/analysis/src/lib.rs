@@ -23,6 +23,7 @@
 
 mod account;
 mod accounting;
+mod addresses;
 mod ahead;
 mod analysis;
 mod analyze;
@@ -56,6 +57,7 @@ mod without_lines;
 
 pub use account::{Heap, account_for};
 pub use accounting::{Accounting, Breakdown, PageMap, PageRegion, Pinned};
+pub use addresses::addresses;
 pub use ahead::{Ahead, analyze};
 pub use analysis::{
     Analysis, EXIT_PARTS, Growth, Handover, Memory, MemorySample, OutsideTime, Process, Site, StackQuality,

@@ -2,12 +2,12 @@
 //! on the machine where it was made.
 
 use crate::progress::Progress;
-use heapwise_analysis::{Analysis, ImageAddresses};
+use heapwise_analysis::ImageAddresses;
 use heapwise_trace::file::tables::Symbols;
 
 /// No names, and the reason.
 pub(crate) fn symbolize(
-    _analysis: &Analysis,
+    _images: Vec<ImageAddresses>,
     _may_fetch: bool,
     _progress: &Progress,
 ) -> (Symbols, Vec<String>) {

@@ -41,6 +41,14 @@ impl RawTrie {
         }
     }
 
+    /// The nodes that were published.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = u32> {
+        self.chunks.iter().enumerate().flat_map(|(chunk, nodes)| {
+            let first = chunk as u32 * NODES_PER_CHUNK;
+            (first..).zip(nodes).filter(|(_, node)| node.1 != 0).map(|(id, _)| id)
+        })
+    }
+
     /// Parent and key of a node, if it was published.
     pub(crate) fn get(&self, id: u32) -> Option<(u32, u64)> {
         let chunk = self.chunks.get((id / NODES_PER_CHUNK) as usize)?;
@@ -67,5 +75,6 @@ mod tests {
         trie.add(&nodes(u32::MAX - 1, &[(3, 30), (0, 0)]), &budget);
         assert_eq!([trie.get(70_000), trie.get(70_001), trie.get(5)], [Some((3, 30)), Some((2, 20)), None]);
         assert_eq!(trie.get(u32::MAX - 1), None);
+        assert_eq!(trie.ids().collect::<Vec<_>>(), [70_000, 70_001]);
     }
 }

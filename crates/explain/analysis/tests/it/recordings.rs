@@ -1,6 +1,6 @@
 //! Whole recordings: several processes, symbols that come later, files that were cut.
 
-use heapwise_analysis::{Analysis, Nanos, Numbers, Options, Warning, analyze};
+use heapwise_analysis::{Analysis, ImageAddresses, Nanos, Numbers, Options, Warning, addresses, analyze};
 use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
@@ -169,6 +169,13 @@ fn addresses_are_those_of_the_calls_in_the_module_of_their_time() {
         ("/new.so", vec![0x41f]),
     ];
     assert_eq!(found, expected);
+    let bytes = recording();
+    let reader = Reader::new(&bytes[..]).expect("a recording");
+    let without_events = addresses(reader, &Options::default(), |_| {}).expect("memory can be read");
+    let list = |all: &[ImageAddresses]| -> Vec<_> {
+        all.iter().map(|one| (one.path.clone(), one.build_id.clone(), one.addresses.clone())).collect()
+    };
+    assert_eq!(list(&without_events), list(&needed));
 }
 
 #[test]
