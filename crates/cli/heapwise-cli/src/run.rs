@@ -137,7 +137,8 @@ pub(crate) fn request(args: &RecordingArgs, command: Vec<OsString>) -> Request {
 /// Has the recording read while it grows, if that is worth it: not of a sample, which is small and may take days, not where a view
 /// reads it already, and not for names alone.
 pub(crate) fn read_ahead(args: &RecordingArgs, is_watched: bool, request: &mut Request) -> Option<Ahead> {
-    if is_watched || args.no_report || args.sample.is_some() || args.rotate.is_some() {
+    let is_for_names = args.no_report && args.delivery.fleet.is_none();
+    if is_watched || is_for_names || args.sample.is_some() || args.rotate.is_some() {
         return None;
     }
     let (ahead, sender) = Ahead::begin()?;

@@ -8,7 +8,7 @@
 //! differ by a tenth from run to run. What would remain of a site after a change has no measurement at all. But how much a finding
 //! says that a change saves is set right by the calls of its sites that were measured ([`Site::allocator_time`]): within a program,
 //! with its caches and its allocator, they take two to four times as long as the model's. How severe it is is a part of the time
-//! that the program took: on a slow machine both are longer, so the model is set right there, too, by all calls that were measured.
+//! that the program took: on a slow machine both are longer, so the model is set right there, too.
 
 use heapwise_analysis::{AllocatorTime, Analysis, Nanos, Site, SiteId};
 
@@ -91,11 +91,15 @@ const MOST_TIMES_THE_MODEL: f64 = 10.0;
 /// How many times what the model says the calls of some sites really cost, from those that were measured. If too few were, or they
 /// differ too much, it is as many times as for all sites of the program: findings are compared with each other.
 pub(crate) fn correction(analysis: &Analysis, sites: &[SiteId]) -> f64 {
-    let of_some = sites.iter().filter_map(|id| analysis.sites().get(id.0 as usize));
-    of_sites(of_some).or_else(|| correction_of_all(analysis)).unwrap_or(1.0)
+    own_correction(analysis, sites).or_else(|| correction_of_all(analysis)).unwrap_or(1.0)
 }
 
-/// How many times what the model says all calls of the program really cost. `None` if too few were measured, or they differ too much.
+/// The same without the other sites. `None` if too few calls were measured, or they differ too much.
+pub(crate) fn own_correction(analysis: &Analysis, sites: &[SiteId]) -> Option<f64> {
+    of_sites(sites.iter().filter_map(|id| analysis.sites().get(id.0 as usize)))
+}
+
+/// The same of all calls of the program.
 pub(crate) fn correction_of_all(analysis: &Analysis) -> Option<f64> {
     of_sites(analysis.sites().iter())
 }

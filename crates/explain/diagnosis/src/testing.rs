@@ -74,6 +74,11 @@ impl Program {
         self.threads[self.thread].extend([Event::Epoch(Epoch(self.epoch)), event]);
     }
 
+    /// How long the last call took.
+    pub(crate) fn took_ns(&mut self, ns: u32) {
+        self.threads[self.thread].push(Event::Timed { ticks: ns });
+    }
+
     /// An allocation; says where.
     pub(crate) fn alloc(&mut self, stack: u32, size: u64) -> u64 {
         self.next += 1 << 20;
@@ -146,7 +151,12 @@ impl Program {
         w.events(&encoder.finish(end)).expect("memory");
         w.symbols(&self.symbols()).expect("memory");
         w.process_end(&ProcessEnd { index: process, epoch: end, ..ProcessEnd::default() }).expect("memory");
-        let end = RunEnd { exit_code: Some(0), duration_ns: end.0 * EPOCH_NS, ..RunEnd::default() };
+        let end = RunEnd {
+            exit_code: Some(0),
+            duration_ns: end.0 * EPOCH_NS,
+            ticks_per_second: 1_000_000_000,
+            ..RunEnd::default()
+        };
         w.run_end(&end).expect("memory");
         let file = w.into_inner();
         let reader = Reader::new(file.as_slice()).expect("own recording");

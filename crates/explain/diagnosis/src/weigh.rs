@@ -4,11 +4,14 @@
 //! may be a thousandth of its time. What is below the lowest step is no finding at all: a report with twenty true remarks that
 //! save nothing is not read.
 //!
-//! Whether something is a finding depends on the model of costs alone ([`crate::cost`]), and is the same for two runs. How severe
-//! it is depends on the time that the program took, too, and then on what its calls took: a slow or busy machine makes both longer.
+//! What is looked at depends on the model of costs alone ([`crate::cost`]), and is the same for two runs. How severe it is, and with that
+//! whether it is shown where it is in a dependency or one of many, depends on the time that the program took, too, and then on what its
+//! calls took: a slow or busy machine makes both longer.
 
+use crate::cost;
 use crate::finding::{Estimate, Severity};
 use crate::rule_input::{Place, RuleInput};
+use heapwise_analysis::SiteId;
 
 /// What a severity requires.
 struct Step {
@@ -43,15 +46,19 @@ const LEAST_PEAK_BYTES: u64 = 256 << 10;
 /// How many times what the model says calls take within a program, where too few were measured: the model is of calls that find all
 /// they need in the cache.
 const USUAL_CORRECTION: f64 = 2.5;
-/// What recording adds to the processor time for each event, at least, on a machine on which calls take what they usually do.
+/// What recording adds to the processor time for each event, at least, on a machine on which calls take what they usually do; and how
+/// many times as much on the slowest. Beyond that, calls take longer for reasons of their own.
 const RECORDING_NS: f64 = 30.0;
+const SLOWEST: f64 = 3.0;
 /// Where the processor time is unknown, calls are taken for this part of it: one in so many.
 const USUAL_PART_OF_CALLS: f64 = 4.0;
 
-/// How much it matters, `None` if not at all. `place` is where it is: without a line it is not recommended first.
+/// How much it matters, `None` if not at all. `place` is where it is: without a line it is not recommended first. `sites` are those whose
+/// calls are saved.
 pub(crate) fn severity(
     input: &RuleInput<'_>,
     place: Option<&Place<'_>>,
+    sites: &[SiteId],
     estimate: &Estimate,
 ) -> Option<Severity> {
     let part = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
@@ -66,7 +73,7 @@ pub(crate) fn severity(
     if !saves_time && !saves_memory {
         return None;
     }
-    let of_time = part_of_run(input, time);
+    let of_time = part_of_run(input, sites, time);
     let of_peak = part(bytes, peak);
     let step = STEPS.iter().find(|step| {
         of_time >= step.of_time && time >= step.time_ns || of_peak >= step.of_peak && bytes >= step.peak_bytes
@@ -78,7 +85,7 @@ pub(crate) fn severity(
 
 /// Which part of the processor time that the program needs when it is not recorded is so much time by the model, about. Its calls
 /// are a part of that time.
-fn part_of_run(input: &RuleInput<'_>, model_ns: u64) -> f64 {
+fn part_of_run(input: &RuleInput<'_>, sites: &[SiteId], model_ns: u64) -> f64 {
     let correction = input.correction.unwrap_or(USUAL_CORRECTION);
     let calls = input.time.0 as f64 * correction;
     let measured = input.analysis.end.as_ref().map_or(0, |end| end.cpu_ns);
@@ -86,11 +93,12 @@ fn part_of_run(input: &RuleInput<'_>, model_ns: u64) -> f64 {
         0 => calls * USUAL_PART_OF_CALLS,
         // A machine on which calls take longer needs longer to record them.
         _ => {
-            let recording = RECORDING_NS * (correction / USUAL_CORRECTION).max(1.0);
+            let recording = RECORDING_NS * (correction / USUAL_CORRECTION).clamp(1.0, SLOWEST);
             (measured as f64 - input.analysis.n_events as f64 * recording).max(calls)
         }
     };
-    if run == 0.0 { 0.0 } else { model_ns as f64 * correction / run }
+    let of_sites = cost::own_correction(input.analysis, sites).unwrap_or(correction);
+    if run == 0.0 { 0.0 } else { model_ns as f64 * of_sites / run }
 }
 
 #[cfg(test)]
@@ -115,7 +123,7 @@ mod tests {
         (0..300_000).for_each(|_| _ = p.alloc(stack, 8));
         let analysis = p.analysis();
         let input = RuleInput::new(&analysis, crate::source::NO_LINES);
-        severity(&input, input.places.first(), &saved(time_ns, 0))
+        severity(&input, input.places.first(), &[], &saved(time_ns, 0))
     }
 
     #[test]
@@ -142,10 +150,10 @@ mod tests {
         (0..30_000).for_each(|_| _ = p.alloc(stack, 8));
         let analysis = p.analysis();
         let input = RuleInput::new(&analysis, crate::source::NO_LINES);
-        let of = |time_ns| severity(&input, None, &saved(time_ns, 0)).is_some();
+        let of = |time_ns| severity(&input, None, &[], &saved(time_ns, 0)).is_some();
         assert_eq!((of(37_000), of(38_000)), (false, true));
         let one_map = Estimate { allocations: 16, ..saved(90_000, 0) };
-        assert_eq!(severity(&input, None, &one_map), None, "a few calls of a run that has few");
+        assert_eq!(severity(&input, None, &[], &one_map), None, "a few calls of a run that has few");
     }
 
     #[test]
@@ -155,7 +163,7 @@ mod tests {
         (0..150).for_each(|_| _ = p.alloc(stack, 8));
         let analysis = p.analysis();
         let input = RuleInput::new(&analysis, crate::source::NO_LINES);
-        let of = |estimate: Estimate| severity(&input, None, &estimate);
+        let of = |estimate: Estimate| severity(&input, None, &[], &estimate);
         assert_eq!((of(saved(3_750, 0)), of(saved(1_250, 0))), (Some(Severity::Low), None));
         assert_eq!(of(saved(0, 200 << 20)), Some(Severity::High));
     }
@@ -168,7 +176,7 @@ mod tests {
         let analysis = p.analysis();
         let input = RuleInput::new(&analysis, crate::source::NO_LINES);
         let through = Estimate { allocations: 900, allocated_bytes: Bytes(8 << 30), ..Estimate::default() };
-        assert_eq!(severity(&input, None, &through), None);
+        assert_eq!(severity(&input, None, &[], &through), None);
     }
 
     #[test]
@@ -179,7 +187,7 @@ mod tests {
         let mut analysis = p.analysis();
         let mut of = |cpu_ns: u64| {
             analysis.end.as_mut().expect("it ended").cpu_ns = cpu_ns;
-            severity(&RuleInput::new(&analysis, crate::source::NO_LINES), None, &saved(3_750_000, 0))
+            severity(&RuleInput::new(&analysis, crate::source::NO_LINES), None, &[], &saved(3_750_000, 0))
         };
         assert_eq!(of(50_000_000), Some(Severity::High));
         assert_eq!(of(500_000_000), Some(Severity::Medium));
@@ -196,12 +204,30 @@ mod tests {
             analysis.end.as_mut().expect("it ended").cpu_ns = cpu_ns;
             let mut input = RuleInput::new(&analysis, crate::source::NO_LINES);
             input.correction = correction;
-            severity(&input, None, &saved(3_750_000, 0))
+            severity(&input, None, &[], &saved(3_750_000, 0))
         };
         // 9.4 ms of 300, without what recording takes; calls and everything else may take three times as long.
         assert_eq!(of(300_000_000, None), Some(Severity::High));
         assert_eq!(of(900_000_000, Some(7.5)), Some(Severity::High));
         // What takes longer while calls do not is the program's own work.
         assert_eq!(of(900_000_000, Some(2.5)), Some(Severity::Medium));
+    }
+
+    #[test]
+    fn sites_are_weighed_by_their_own_calls() {
+        let mut p = Program::default();
+        let fast = p.stack(&user(BOXED, "app::fast|/u/src/a.rs|7"));
+        let slow = p.stack(&user(BOXED, "app::slow|/u/src/a.rs|9"));
+        for (stack, ns) in [(fast, 30), (slow, 1_000)] {
+            for _ in 0..20_000 {
+                p.alloc(stack, 8);
+                p.took_ns(ns);
+            }
+        }
+        let mut analysis = p.analysis();
+        analysis.end.as_mut().expect("it ended").cpu_ns = 2_000_000_000;
+        let input = RuleInput::new(&analysis, crate::source::NO_LINES);
+        let of = |stack| severity(&input, None, &[p.site(&analysis, stack)], &saved(1_500_000, 0));
+        assert_eq!((of(fast), of(slow)), (Some(Severity::Low), Some(Severity::Medium)));
     }
 }

@@ -72,12 +72,12 @@ use std::hint::cold_path;
 ///
 /// | inner allocator | bare | added inert | added counting |
 /// |---|---:|---:|---:|
-/// | `System` (glibc 2.36) | 8.55 | 0.09 | 2.49 |
-/// | jemalloc | 5.51 | 0.28 | 2.73 |
-/// | mimalloc | 6.01 | 0.20 | 2.51 |
-/// | snmalloc | 8.76 | 0.21 | 2.52 |
+/// | `System` (glibc 2.36) | 12.24 | 0.02 | 3.85 |
+/// | jemalloc | 8.21 | 0.26 | 3.25 |
+/// | mimalloc | 9.00 | 0.31 | 2.89 |
+/// | snmalloc | 12.32 | 0.64 | 4.16 |
 ///
-/// Neither grows with threads. Being recorded by `heapwise run` adds 51 over `System`. docs/library-costs.md in the repository has
+/// Neither grows with threads. Being recorded by `heapwise run` adds 55 over `System`. docs/library-costs.md in the repository has
 /// the ranges, and other wrappers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Allocator<A = System> {

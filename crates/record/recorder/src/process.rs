@@ -51,7 +51,7 @@ pub struct ProcessState {
     pub threaded: AtomicU32,
     /// Captures since the last comparison with a full unwind.
     pub verify_countdown: AtomicU32,
-    /// Of a sample: at most 2 to the power of this bytes lie between two recorded blocks.
+    /// At most 2 to the power of this bytes lie between two recorded blocks; 0 if all are recorded.
     pub sample_log2: AtomicU32,
     /// The memory of the session that is this process's.
     pub region: Region,
@@ -251,7 +251,8 @@ impl Process {
     /// Whether only a sample of the blocks is recorded.
     #[inline(always)]
     pub fn is_sampling(&self) -> bool {
-        self.recorded.load(Ordering::Relaxed) == A_SAMPLE
+        // Also in a turn during which the process stops to be recorded.
+        self.sample_log2.load(Ordering::Relaxed) != 0
     }
 
     /// [`EVERYTHING`], [`A_SAMPLE`] or [`NOTHING`].
@@ -352,6 +353,10 @@ impl Process {
         let Some(held) = self.region.hold() else { return false };
         if !self.clock.load(Ordering::Acquire).is_null() {
             return true;
+        }
+        // Another thread may have found out meanwhile.
+        if self.is_inert() {
+            return false;
         }
         let joined = self.join(&held);
         if joined == Joined::Refused

@@ -1,7 +1,7 @@
 //! The recorder as a part of a program, behind a global allocator that the program has wrapped.
 //!
-//! Nothing is interposed: the wrapper calls the functions here, around its calls of the inner allocator. Stacks begin at the
-//! wrapper. This also records programs that are linked statically or bring their own allocator.
+//! Nothing is interposed: the wrapper calls the functions here, around its calls of the inner allocator. Stacks begin
+//! where the wrapper was called from. This also records programs that are linked statically or bring their own allocator.
 //!
 //! A dynamic program of this kind has the preload library in it, too: its children may need it. The wrapper announces that by a
 //! *note* in the executable, and the preload library leaves the recording to it, if both are of the same version.

@@ -62,6 +62,9 @@ impl StackTable {
         }
         let mut new = Vec::new();
         let mut at = stack.0;
+        // A damaged recording's nodes may go in a circle. It comes back to the node that is remembered, a new one whenever as many
+        // nodes again were met (R. P. Brent, An improved Monte Carlo factorization algorithm, 1980).
+        let (mut remembered, mut until) = (None, 1);
         let (mut node, generation) = loop {
             if let Some(&known) = entry.nodes.get(&at) {
                 break known;
@@ -74,10 +77,13 @@ impl StackTable {
                 }
                 NodeKind::Frame { address, exact } => new.push((at, address, exact)),
             }
-            if new.len() > MOST_FRAMES {
-                // A damaged recording's nodes may go in a circle: none of them needs to be followed again.
+            if new.len() > MOST_FRAMES || remembered == Some(parent) {
+                // None of them needs to be followed again.
                 entry.nodes.extend(new.iter().map(|&(id, ..)| (id, (CUT, u32::MAX))));
                 return CUT;
+            }
+            if new.len() == until {
+                (remembered, until) = (Some(parent), 2 * until);
             }
             at = parent;
         };

@@ -51,7 +51,7 @@ pub(crate) trait Rule: Sync {
 
     /// How much an occurrence matters, `None` if not at all: by what it would save.
     fn severity(&self, input: &RuleInput<'_>, occurrence: &Occurrence<'_>) -> Option<Severity> {
-        severity(input, occurrence.place, &occurrence.estimate)
+        severity(input, occurrence.place, &occurrence.sites, &occurrence.estimate)
     }
 }
 
@@ -110,7 +110,7 @@ pub(crate) fn all(
             found.extend(findings);
         }
     }
-    // Which are reported is the model's choice, and the same for two runs. Of these the one that saves most comes first.
+    // Which are reported is the model's choice within a severity. Of these the one that saves most comes first.
     in_order(&mut found);
     found.truncate(MOST);
     for finding in &mut found {

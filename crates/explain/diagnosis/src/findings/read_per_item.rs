@@ -33,7 +33,7 @@ impl Rule for ReadPerItem {
         let saved = estimate.allocated_bytes.0;
         let is_large = saved >= LEAST_OF_LARGE && saved / estimate.allocations.max(1) >= LARGE;
         let of_other_allocators = is_large.then_some(Severity::Low);
-        weigh::severity(input, occurrence.place, estimate).max(of_other_allocators)
+        weigh::severity(input, occurrence.place, &occurrence.sites, estimate).max(of_other_allocators)
     }
 
     fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Occurrence<'a>> {
