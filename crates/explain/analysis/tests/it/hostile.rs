@@ -1,7 +1,7 @@
 //! Small files that ask for much time: found by fuzzing (`fuzz/`) and by thinking about what packs well.
 
 use crate::small::{alloc, recording};
-use heapwise_analysis::{Options, Warning, analyze};
+use heapwise_analysis::{Options, Warning, addresses, analyze};
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
@@ -40,6 +40,22 @@ fn stacks_that_go_in_a_circle_take_little_time() {
     assert_eq!(analysis.expect("memory can be read").totals.allocations, u64::from(NODES));
     // It is milliseconds if every node is looked at a few times: enough room for a slow and busy machine.
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+}
+
+#[test]
+fn many_short_circles_take_little_time() {
+    const NODES: u32 = 100_000;
+    let mut writer = recording();
+    // Each node is called by itself.
+    let nodes = (1..=NODES).map(|i| (i, 0x1000 + u64::from(i) * 16)).collect();
+    writer.nodes(&Nodes { process: ProcessIndex(0), first_id: 1, nodes }).expect("memory takes everything");
+    let file = writer.into_inner();
+
+    let start = Instant::now();
+    let found = addresses(Reader::new(file.as_slice()).expect("sound"), &Options::default(), |_| {});
+    assert!(found.expect("memory can be read").is_empty());
+    // With 65,536 steps for each circle it is minutes.
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
 #[test]
