@@ -54,7 +54,7 @@ Usage: bench record [--pairs N] [--only WORKLOAD] [--quick] [--target-dir DIR]
 
   --pairs N         rounds of all tools (default 5, and 7 of all allocators after a warm-up round, 3 of all peers, and 10
                     of each layout of `bench library`; 2 with --quick)
-  --only WORKLOAD   only this one, or `ways` or `pauses`; may be given several times
+  --only WORKLOAD   only this one, or `ways` or `pauses`, or `pairs` of `bench sampled`; may be given several times
   --quick           a tenth of the usual sizes, to see that all works
   --real-only       only run the programs, without a recording and its replay
   --after-load      what services keep twelve seconds after their load, instead of peaks and processor time

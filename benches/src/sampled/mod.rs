@@ -51,10 +51,24 @@ impl Costs {
     }
 }
 
-/// Measures pairs and whole programs, or only the programs with these names.
+/// What `--only` calls pairs of an allocation and its free.
+const NAME_OF_PAIRS: &str = "pairs";
+
+/// Measures pairs and whole programs, or only what has these names.
 pub(crate) fn measure(plan: &Plan, folder: &Path, only: &[String]) -> Result<String> {
-    let pairs = if only.is_empty() { pairs(plan, folder)? + "\n" } else { String::new() };
-    Ok(pairs + &table::programs(&programs::measure(plan, folder, only)?))
+    let (of_pairs, of_programs): (Vec<String>, Vec<String>) =
+        only.iter().cloned().partition(|name| name == NAME_OF_PAIRS);
+    let mut text = String::new();
+    if only.is_empty() || !of_pairs.is_empty() {
+        text += &pairs(plan, folder)?;
+    }
+    if only.is_empty() {
+        text += "\n";
+    }
+    if only.is_empty() || !of_programs.is_empty() {
+        text += &table::programs(&programs::measure(plan, folder, &of_programs)?);
+    }
+    Ok(text)
 }
 
 fn pairs(plan: &Plan, folder: &Path) -> Result<String> {
