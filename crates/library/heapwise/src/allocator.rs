@@ -284,7 +284,7 @@ impl<A: GlobalAlloc> Allocator<A> {
     /// As [`GlobalAlloc::alloc`].
     #[inline(never)]
     unsafe extern "C" fn alloc_from(&self, size: usize, align: usize, sp: usize, fp: usize) -> *mut u8 {
-        // SAFETY: those of a layout.
+        // SAFETY: the size and the alignment of the caller's layout, handed on as they were.
         let layout = unsafe { Layout::from_size_align_unchecked(size, align) };
         // SAFETY: the caller's call.
         let call = || unsafe { self.inner.alloc(layout) };
@@ -301,7 +301,7 @@ impl<A: GlobalAlloc> Allocator<A> {
         sp: usize,
         fp: usize,
     ) -> *mut u8 {
-        // SAFETY: those of a layout.
+        // SAFETY: the size and the alignment of the caller's layout, handed on as they were.
         let layout = unsafe { Layout::from_size_align_unchecked(size, align) };
         // SAFETY: the caller's call.
         let call = || unsafe { self.inner.alloc_zeroed(layout) };
@@ -323,7 +323,7 @@ impl<A: GlobalAlloc> Allocator<A> {
         if state.has(COUNTING) && tally::deallocated(size) {
             tally::deallocated_more(size);
         }
-        // SAFETY: those of a layout; the caller's call.
+        // SAFETY: the caller's call, with the size and the alignment of its layout, handed on as they were.
         let call = || unsafe { self.inner.dealloc(block, Layout::from_size_align_unchecked(size, align)) };
         #[cfg(feature = "serve")]
         let call = || sampled::deallocation(block, call);
@@ -345,7 +345,7 @@ impl<A: GlobalAlloc> Allocator<A> {
         sp: usize,
         fp: usize,
     ) -> *mut u8 {
-        // SAFETY: those of a layout.
+        // SAFETY: the size and the alignment of the caller's layout, handed on as they were.
         let layout = unsafe { Layout::from_size_align_unchecked(size, align) };
         // SAFETY: the caller's call.
         let call = || unsafe { self.inner.realloc(block, layout, new_size) };

@@ -47,6 +47,10 @@ pub(crate) fn begin_if_wanted(inner: &'static str) -> bool {
 pub(crate) use wrapped::Caller;
 
 /// A method `$name` that calls the method `$then` with two arguments more: the stack pointer and the frame pointer at its entry.
+///
+/// SAFETY of the naked bodies: each is entered by the C calling convention with `&self` and its arguments in the first registers, leaves these and
+/// the callee's registers alone, and puts the two numbers where the convention has the next arguments of `$then`. It touches no memory but
+/// its own stack.
 macro_rules! with_caller {
     ($(#[$doc:meta])* $name:ident($a:ident: $A:ty, $b:ident: $B:ty) $(-> $R:ty)? => $then:ident) => {
         $(#[$doc])*
