@@ -1,6 +1,7 @@
 //! A recording is analysed while it is written. What the report says is what is said of the whole file.
 
 use heapwise_tests::build::compile_text;
+use heapwise_tests::report::Report;
 use heapwise_tests::run::{self, private_folder};
 use heapwise_tests::tool;
 use std::ffi::OsStr;
@@ -82,7 +83,7 @@ fn has_quota() -> bool {
 fn the_report_is_that_of_the_whole_recording() {
     let folder = private_folder();
     let at = folder.path();
-    let program = compile_text("gcc", &["-O1", "-g", "-pthread"], PROGRAM, at, "two_threads");
+    let program = compile_text("gcc", &["-O1", "-g", "-fno-builtin", "-pthread"], PROGRAM, at, "two_threads");
     // While other tests have all processors, nothing is read: sometimes they do not.
     let is_any = (0..10).any(|_| record(at, &program) > HEADER_BYTES);
     assert!(is_any || has_quota(), "nothing was read ahead, ten times");
@@ -97,9 +98,31 @@ fn the_report_is_that_of_the_whole_recording() {
 #[test]
 fn nothing_is_read_ahead_of_a_sample() {
     let folder = private_folder();
-    let program = compile_text("gcc", &["-O1", "-g", "-pthread"], PROGRAM, folder.path(), "two_threads");
+    let program = compile_text(
+        "gcc",
+        &["-O1", "-g", "-fno-builtin", "-pthread"],
+        PROGRAM,
+        folder.path(),
+        "two_threads",
+    );
     let record = ["run", "-v", "-o", "a.hw", "--sample=4KiB", "--"];
     let arguments: Vec<&OsStr> = record.iter().map(OsStr::new).chain([program.as_os_str()]).collect();
     let (read, all) = ahead(&heapwise(folder.path(), &arguments));
     assert!(read == HEADER_BYTES && all > 1000, "{read} of {all}");
+}
+
+#[test]
+fn without_a_report_names_are_stored_and_events_are_not_gone_through() {
+    let folder = private_folder();
+    let at = folder.path();
+    let program = compile_text("gcc", &["-O1", "-g", "-fno-builtin", "-pthread"], PROGRAM, at, "two_threads");
+    let arguments = ["run", "-v", "-o", "unread.hw", "--no-report", "--"].map(OsStr::new);
+    let said = heapwise(at, &arguments.into_iter().chain([program.as_os_str()]).collect::<Vec<_>>());
+    assert!(said.contains("names of functions") && !said.contains("analysed"), "{said}");
+    std::fs::remove_file(&program).expect("it is there");
+    heapwise(at, &["report", "unread.hw", "--format", "json", "-o", "unread.json"].map(OsStr::new));
+    let report = Report::read(&at.join("unread.json")).expect("a report");
+    let named = |name: &str| report.frames.iter().any(|frame| frame.function.as_deref() == Some(name));
+    assert!(named("work") && named("main"), "{:?}", report.frames);
+    assert!(report.processes.len() == 2 && report.totals.allocations > 801_000, "{:?}", report.totals);
 }

@@ -238,8 +238,8 @@ fn large_blocks_are_all_recorded() {
 }
 
 #[test]
-fn an_allocator_inside_is_sampled_too() {
-    for name in ["inside_jemalloc", "inside_mimalloc"] {
+fn an_allocator_inside_and_one_that_is_wrapped_are_sampled_too() {
+    for name in ["inside_jemalloc", "inside_mimalloc", "wrapped_jemalloc", "wrapped_system"] {
         let program = tool::victim_wrapped(name, "release");
         let folder = run::private_folder();
         let recorded = sample(folder.path(), "--sample=4KiB").record(&program, &[]);
