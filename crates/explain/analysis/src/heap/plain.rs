@@ -2,11 +2,15 @@
 
 use super::growth::Fresh;
 use super::ledger::{Ledger, ProcessLedger};
-use super::live::{Block, MOST_REALLOCATIONS, Tick, cut_size};
+use super::live::{Block, LiveBlocks, MOST_REALLOCATIONS, Tick, cut_size};
+use super::site::SiteStats;
 use super::timing::{Call, LastCall};
 use crate::totals::Totals;
 use crate::units::Bytes;
 use heapwise_trace::event::{AllocatorNumber, Event};
+
+/// Events that are looked at beforehand.
+pub(crate) const AHEAD: usize = 256;
 
 impl Ledger {
     /// Does the events one after another as long as they are plain: allocations by known stacks and frees, possible as
@@ -38,16 +42,8 @@ impl Ledger {
         let mut last_call = self.threads[thread as usize].last_call;
         let mut counts = Totals::default();
         let mut done = 0;
-        // PERF: reads all entries beforehand, none of which waits for another: the processor fetches them all at
-        // once instead of one after the other.
-        let mut seen = 0;
-        for event in events {
-            if let Event::Alloc { address, .. } | Event::Free { address, .. } = event {
-                seen ^= blocks.peek(address.0);
-            }
-        }
-        std::hint::black_box(seen);
-        for event in events {
+        look_ahead(events, blocks, sites_of_stacks, sites);
+        while let Some(event) = events.get(done) {
             match *event {
                 Event::Alloc { address, size, stack, allocator, .. } => {
                     let Some(&site) = sites_of_stacks.get(stack.0 as usize) else { break };
@@ -62,10 +58,18 @@ impl Ledger {
                             break;
                         }
                     }
-                    let slot = recent.slot();
-                    if !blocks
-                        .insert(address.0, Block { size, born: now, site, thread, reallocations: 0, slot })
-                    {
+                    // PERF: what is freed at once need not be found again.
+                    let next = events.get(done + 1);
+                    let is_temporary =
+                        matches!(next, Some(Event::Free { address: freed, .. }) if *freed == address);
+                    let is_new = if is_temporary {
+                        !blocks.contains(address.0)
+                    } else {
+                        let slot = recent.slot();
+                        let block = Block { size, born: now, site, thread, reallocations: 0, slot };
+                        blocks.insert(address.0, block)
+                    };
+                    if !is_new {
                         break;
                     }
                     touched_pages.mark(address.0, size);
@@ -75,9 +79,15 @@ impl Ledger {
                     let size = cut_size(size);
                     counts.allocations += 1;
                     counts.allocated_bytes += Bytes(size);
-                    recent.push(address.0);
-                    fresh = Fresh::new(site, size);
-                    last_call = LastCall { site, call: Call::Alloc, size };
+                    if is_temporary {
+                        recent.pass();
+                        fresh = Fresh::default();
+                        last_call = LastCall { site, call: Call::Free, size };
+                    } else {
+                        recent.push(address.0);
+                        fresh = Fresh::new(site, size);
+                        last_call = LastCall { site, call: Call::Alloc, size };
+                    }
                     stats.allocations += 1;
                     stats.allocated_bytes = stats.allocated_bytes.wrapping_add(size);
                     stats.gain(size, peaks);
@@ -93,6 +103,22 @@ impl Ledger {
                         self.peak_ns = self.now_ns;
                     }
                     highest = highest.max(overall.bytes);
+                    if is_temporary {
+                        counts.deallocations += 1;
+                        counts.temporary_allocations += 1;
+                        stats.deallocations += 1;
+                        stats.lifetimes.add(stats.deallocations, 0);
+                        stats.freed_after.add(0);
+                        stats.lose(size, peaks);
+                        if many.threads {
+                            self.threads[thread as usize].live.remove(size);
+                        }
+                        if many.processes {
+                            process_live.remove(size);
+                        }
+                        overall.remove(size);
+                        done += 1;
+                    }
                 }
                 Event::Free { address, .. } => {
                     let Some(block) = blocks.remove(address.0) else { break };
@@ -148,6 +174,31 @@ impl Ledger {
         (self.peaks, self.overall, self.timeline.highest) = (peaks, overall, highest);
         done
     }
+}
+
+/// PERF: reads what the events will need, first all entries of blocks and then all sites, none of which waits for another: the
+/// processor fetches them all at once instead of one after the other.
+#[inline(always)]
+fn look_ahead(events: &[Event], blocks: &LiveBlocks, sites_of_stacks: &[u32], sites: &[SiteStats]) {
+    let (mut sites_ahead, mut n) = ([0; AHEAD], 0);
+    for (event, site) in events.iter().zip(&mut sites_ahead) {
+        n += 1;
+        *site = match event {
+            Event::Alloc { address, stack, .. } => {
+                std::hint::black_box(blocks.peek(address.0));
+                sites_of_stacks.get(stack.0 as usize).copied().unwrap_or(0)
+            }
+            Event::Free { address, .. } => blocks.peek(address.0),
+            _ => 0,
+        };
+    }
+    let mut seen = 0;
+    for site in &sites_ahead[..n] {
+        if let Some(stats) = sites.get(*site as usize) {
+            seen ^= stats.peek();
+        }
+    }
+    std::hint::black_box(seen);
 }
 
 #[cfg(test)]

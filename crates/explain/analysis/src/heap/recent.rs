@@ -34,6 +34,12 @@ impl Recent {
         self.next = (self.next + 1) % REMEMBERED as u8;
     }
 
+    /// The thread was handed a block and has freed it already.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self) {
+        self.push(0);
+    }
+
     /// The block that the thread was handed last, 0 once that is freed.
     #[inline(always)]
     pub(crate) fn last(&self) -> u64 {

@@ -12,8 +12,8 @@ use std::thread::{Builder, Scope};
 const MANY: u64 = 1 << 16;
 /// A block of this many events is decoded there.
 const LARGE: u64 = 1 << 13;
-/// Events of a batch: 160 KiB, which leaves room in the second cache.
-const BATCH: usize = 1 << 12;
+/// Events of a batch.
+const BATCH: usize = 1 << 14;
 /// Blocks of a section that are decoded so. Each has two batches.
 const MOST_BLOCKS: usize = 64;
 

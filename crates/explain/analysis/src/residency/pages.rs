@@ -82,6 +82,8 @@ pub(super) fn each<'a>(
                     header: 0,
                     blocks: first..first,
                 };
+                // The first block that the next page may have, too.
+                let mut reaching = None;
                 while page.blocks.end < blocks.len() && steps > 0 {
                     steps -= 1;
                     let (header, start, requested, usable) = extent(page.blocks.end);
@@ -91,9 +93,13 @@ pub(super) fn each<'a>(
                     page.header += common(header..start, &page.range);
                     page.live += common(start..requested, &page.range);
                     page.internal_fragmentation += common(requested..usable, &page.range);
+                    if usable > page.range.end && reaching.is_none() {
+                        reaching = Some(page.blocks.end);
+                    }
                     page.blocks.end += 1;
                 }
                 visit(&page);
+                first = reaching.unwrap_or(page.blocks.end);
             }
         }
     }

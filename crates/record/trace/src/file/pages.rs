@@ -230,14 +230,29 @@ pub struct UsableSizes {
 impl UsableSizes {
     /// The usable bytes of a block that was requested with this size.
     pub fn of(&self, requested: u64) -> u64 {
-        let at = self.sizes.partition_point(|&usable| usable < requested);
-        if let Some(&usable) = self.sizes.get(at) {
+        if let Some(&usable) = self.sizes.get(self.place_of(requested)) {
             return usable;
         }
         let [.., before, last] = self.sizes.as_slice() else { return requested };
         let step = last.wrapping_sub(*before).max(1);
         let beyond = requested.saturating_sub(*last);
         last.saturating_add(beyond.div_ceil(step).saturating_mul(step))
+    }
+
+    /// The index of the smallest size that is large enough.
+    ///
+    /// PERF: those of glibc, and the small ones of others, are equally far apart. Then the place need not be searched for.
+    #[inline]
+    fn place_of(&self, requested: u64) -> usize {
+        if let [first, second, ..] = self.sizes.as_slice() {
+            let step = second.wrapping_sub(*first).max(1);
+            let at = requested.saturating_sub(*first).div_ceil(step) as usize;
+            let is_enough = |at: usize| self.sizes.get(at).is_some_and(|&usable| usable >= requested);
+            if is_enough(at) && (at == 0 || !is_enough(at - 1)) {
+                return at;
+            }
+        }
+        self.sizes.partition_point(|&usable| usable < requested)
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {
@@ -350,6 +365,19 @@ mod tests {
             let number = AllocatorNumber(number);
             let usable = UsableSizes { allocator: "/lib/x.so".into(), number, header_bytes: 8, sizes };
             prop_assert_eq!(UsableSizes::decode(&usable.encode(), &mut Excess::default()), Some(usable));
+        }
+
+        #[test]
+        fn a_block_has_the_smallest_size_that_is_enough(
+            (first, step, equal) in (1u64..100, 1u64..100, 0usize..40),
+            steps in proptest::collection::vec(1u64..500, 0..40),
+        ) {
+            let steps = [first].into_iter().chain(std::iter::repeat_n(step, equal)).chain(steps);
+            let sizes: Vec<u64> = steps.scan(0, |sum, step| { *sum += step; Some(*sum) }).collect();
+            let usable = UsableSizes { sizes: sizes.clone(), ..UsableSizes::default() };
+            for requested in 0..=*sizes.last().expect("there is one") {
+                prop_assert_eq!(Some(usable.of(requested)), sizes.iter().copied().find(|&size| size >= requested));
+            }
         }
     }
 

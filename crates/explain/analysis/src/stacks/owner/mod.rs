@@ -60,6 +60,10 @@ pub fn nearest_frame<'a>(frames: impl Iterator<Item = (FrameFacts<'a>, Owner)>) 
     let mut called = None;
     for (at, (facts, owner)) in frames.enumerate() {
         let called = std::mem::replace(&mut called, facts.function);
+        // PERF: the names of the hundred frames of an interpreter need not be looked at.
+        if best.is_some_and(|(known, _)| known <= best_rank_of(owner)) {
+            continue;
+        }
         let Some(rank) = rank_of(&facts, owner, called) else { continue };
         if best.is_none_or(|(known, _)| rank < known) {
             best = Some((rank, at));
@@ -90,6 +94,17 @@ enum Rank {
     /// In a shared library: less close to the program.
     StdOfLibrary,
     System,
+}
+
+/// What a frame of this owner can be at best.
+fn best_rank_of(owner: Owner) -> Rank {
+    match owner {
+        Owner::User => Rank::Own,
+        Owner::Dependency => Rank::Dependency,
+        Owner::Wrapper => Rank::Wrapper,
+        Owner::RustStd | Owner::CxxStd => Rank::Std,
+        Owner::System | Owner::Recorder => Rank::System,
+    }
 }
 
 /// `called` is the function of the frame before it.

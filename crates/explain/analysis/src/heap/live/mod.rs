@@ -1,0 +1,433 @@
+//! The live blocks of one process, by address.
+//!
+//! PERF: this table is searched at every event, and with 100 000 live blocks every search is a cache miss and often
+//! a miss of the processor's address translation too, so what counts is how little memory it touches. It is open
+//! addressing with linear probing; a block takes [16 bytes](entry), its address included, so that four share a cache line; and
+//! blocks that lie side by side in memory do so in the table, since programs ask for them and free them in that order. Removing
+//! shifts later entries back instead of leaving a mark, since the heap of a long run is all removal and insertion, and marks would
+//! fill the table again and again.
+
+mod entry;
+
+use super::recent::SLOT_BITS;
+use crate::budget::{Budget, price};
+use entry::{Entry, Key, Split};
+use rustc_hash::FxHashMap;
+
+/// A block that is live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    /// Requested bytes.
+    pub(crate) size: u64,
+    /// When it was handed out.
+    pub(crate) born: Tick,
+    /// Site of its allocation, or of its last reallocation.
+    pub(crate) site: u32,
+    /// Which thread that was.
+    pub(crate) thread: u32,
+    /// How often it was made larger, up to [`MOST_REALLOCATIONS`].
+    pub(crate) reallocations: u32,
+    /// Its place among the last blocks of its thread.
+    pub(crate) slot: u8,
+}
+
+/// A time in units of 2^14 ns (16 µs): finer than the epochs of a recording, and it lasts for 19 hours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tick(u32);
+
+impl Tick {
+    const SHIFT: u32 = 14;
+
+    pub(crate) fn at(time_ns: u64) -> Self {
+        Self((time_ns >> Self::SHIFT) as u32)
+    }
+
+    /// So many nanoseconds earlier, 19 hours at most.
+    pub(crate) fn before(self, ns: u64) -> Self {
+        Self(self.0.wrapping_sub((ns >> Self::SHIFT) as u32))
+    }
+
+    #[inline(always)]
+    pub(crate) fn since_ns(self, earlier: Tick) -> u64 {
+        u64::from(self.0.wrapping_sub(earlier.0)) << Self::SHIFT
+    }
+}
+
+/// Sizes beyond the address space of a process only occur in damaged recordings and are cut to this.
+const MOST_BYTES: u64 = (1 << 48) - 1;
+pub(crate) const MOST_REALLOCATIONS: u32 = (1 << 10) - 1;
+
+/// The size that a block of this request is counted with.
+#[inline(always)]
+pub(crate) fn cut_size(size: u64) -> u64 {
+    size.min(MOST_BYTES)
+}
+
+/// What the analysis of pages needs to know of a live block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LiveBlock {
+    pub(crate) address: u64,
+    /// Requested bytes.
+    pub(crate) size: u64,
+    /// Site of its allocation, or of its last reallocation.
+    pub(crate) site: u32,
+}
+
+/// Live blocks by address.
+#[derive(Debug)]
+pub(crate) struct LiveBlocks {
+    entries: Vec<Entry>,
+    /// Entries that are taken.
+    taken: usize,
+    /// 64 minus the binary logarithm of the number of entries.
+    shift: u32,
+    split: Split,
+    /// Blocks that an entry has no room for, and those whose addresses are none of an entry.
+    aside: FxHashMap<u64, Block>,
+    /// How many of them have no entry.
+    without_entry: usize,
+    budget: Budget,
+}
+
+const FIRST_ENTRIES: usize = 1 << 8;
+/// Entries of a group: four cache lines.
+const GROUP: usize = 1 << 4;
+const ENTRY_BYTES: u64 = size_of::<Entry>() as u64;
+
+impl LiveBlocks {
+    /// A table that grows as far as the budget allows.
+    pub(crate) fn new(budget: Budget) -> Self {
+        Self {
+            entries: vec![Entry::NONE; FIRST_ENTRIES],
+            taken: 0,
+            shift: 64 - FIRST_ENTRIES.trailing_zeros(),
+            split: Split::default(),
+            aside: FxHashMap::default(),
+            without_entry: 0,
+            budget,
+        }
+    }
+
+    /// Where a key would be, were there no others. The blocks of a neighbourhood have a group of entries, and where in it they begin
+    /// is any place: blocks that are far apart are spread like any others.
+    #[inline(always)]
+    fn home(&self, key: Key) -> usize {
+        let any = (key.neighbourhood().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize;
+        any & !(GROUP - 1) | any.wrapping_add(key.place()) & (GROUP - 1)
+    }
+
+    /// Index of the key's entry, or of the empty entry where it would go.
+    #[inline(always)]
+    fn find(&self, key: Key) -> (usize, bool) {
+        let mask = self.entries.len() - 1;
+        let mut at = self.home(key);
+        loop {
+            let found = self.entries[at & mask];
+            if found.key() == Some(key) {
+                return (at & mask, true);
+            }
+            if found.is_none() {
+                return (at & mask, false);
+            }
+            at += 1;
+        }
+    }
+
+    /// Loads what a search for an address will need into the cache. Returns the site of the block that is most likely there.
+    #[inline(always)]
+    pub(crate) fn peek(&self, address: u64) -> u32 {
+        let at = Key::of(address).map_or(0, |key| self.home(key));
+        self.entries[at & (self.entries.len() - 1)].site(self.split)
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.taken + self.without_entry
+    }
+
+    #[inline]
+    pub(crate) fn contains(&self, address: u64) -> bool {
+        match Key::of(address) {
+            Some(key) => self.find(key).1,
+            None => self.aside.contains_key(&address),
+        }
+    }
+
+    /// Adds a block; `false`, and nothing is changed, if there is one at its address. Where the budget ends, it is not kept.
+    #[inline(always)]
+    pub(crate) fn insert(&mut self, address: u64, block: Block) -> bool {
+        let Some(key) = Key::of(address) else { return self.insert_without_entry(address, block) };
+        let (at, there) = self.find(key);
+        if there {
+            return false;
+        }
+        match Entry::new(key, &block, self.split) {
+            Some(entry) => self.entries[at] = entry,
+            None if self.put_slowly(at, key, address, block) => {}
+            None => return true,
+        }
+        self.taken += 1;
+        if self.taken * 3 > self.entries.len() * 2 {
+            self.grow(at);
+        }
+        true
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn insert_without_entry(&mut self, address: u64, block: Block) -> bool {
+        if self.aside.contains_key(&address) {
+            return false;
+        }
+        self.without_entry += usize::from(self.put_aside(address, block));
+        true
+    }
+
+    /// Puts a block where it does not fit. Says whether there was room.
+    #[cold]
+    #[inline(never)]
+    fn put_slowly(&mut self, at: usize, key: Key, address: u64, block: Block) -> bool {
+        if let Some(split) = self.split.for_thread(block.thread) {
+            self.divide(split);
+        }
+        let entry = Entry::new(key, &block, self.split);
+        let is_there = entry.is_some() || self.put_aside(address, block);
+        if is_there {
+            self.entries[at] = entry.unwrap_or(Entry::aside(key));
+        }
+        is_there
+    }
+
+    fn put_aside(&mut self, address: u64, block: Block) -> bool {
+        let has_room = self.budget.hold(price::ASIDE);
+        if has_room {
+            let (size, reallocations) = (cut_size(block.size), block.reallocations.min(MOST_REALLOCATIONS));
+            self.aside.insert(address, Block { size, reallocations, ..block });
+        }
+        has_room
+    }
+
+    fn take_aside(&mut self, address: u64) -> Option<Block> {
+        let block = self.aside.remove(&address)?;
+        self.budget.release(price::ASIDE);
+        Some(block)
+    }
+
+    /// Divides the bits of sites and threads in another way.
+    fn divide(&mut self, split: Split) {
+        let before = std::mem::replace(&mut self.split, split);
+        for at in 0..self.entries.len() {
+            let entry = self.entries[at];
+            let Some((key, block)) = entry.key().zip(entry.block(before)) else { continue };
+            self.entries[at] = match Entry::new(key, &block, split) {
+                Some(entry) => entry,
+                // There are as many as before, so a budget that has no room for them is exceeded by what they take more.
+                None => {
+                    self.budget.hold(price::ASIDE);
+                    self.aside.insert(key.address(), block);
+                    Entry::aside(key)
+                }
+            };
+        }
+    }
+
+    /// Notes that the block at an address stands for a buffer that has grown so often.
+    pub(crate) fn set_reallocations(&mut self, address: u64, reallocations: u32) {
+        let Some(block) = self.remove(address) else { return };
+        let reallocations = reallocations.min(MOST_REALLOCATIONS);
+        self.insert(address, Block { reallocations, ..block });
+    }
+
+    /// Takes out the block at an address.
+    #[inline(always)]
+    pub(crate) fn remove(&mut self, address: u64) -> Option<Block> {
+        let Some(key) = Key::of(address) else { return self.remove_without_entry(address) };
+        let (at, there) = self.find(key);
+        if !there {
+            return None;
+        }
+        let entry = self.entries[at];
+        self.taken -= 1;
+        self.close_gap(at);
+        entry.block(self.split).or_else(|| self.take_aside(address))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn remove_without_entry(&mut self, address: u64) -> Option<Block> {
+        let block = self.take_aside(address)?;
+        self.without_entry -= 1;
+        Some(block)
+    }
+
+    /// Moves entries back that were pushed behind the gap, so that every entry is still reached from its home.
+    #[inline(always)]
+    fn close_gap(&mut self, mut gap: usize) {
+        let mask = self.entries.len() - 1;
+        let mut at = gap;
+        loop {
+            at = (at + 1) & mask;
+            let entry = self.entries[at];
+            let Some(key) = entry.key() else { break };
+            let from_home = at.wrapping_sub(self.home(key)) & mask;
+            let from_gap = at.wrapping_sub(gap) & mask;
+            if from_home >= from_gap {
+                self.entries[gap] = entry;
+                gap = at;
+            }
+        }
+        self.entries[gap] = Entry::NONE;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, newest: usize) {
+        let before = self.entries.len() as u64 * ENTRY_BYTES;
+        if !self.budget.hold(before * 2) {
+            if let Some(key) = self.entries[newest].key() {
+                self.remove(key.address());
+            }
+            return;
+        }
+        let larger = vec![Entry::NONE; self.entries.len() * 2];
+        let entries = std::mem::replace(&mut self.entries, larger);
+        self.shift -= 1;
+        for entry in entries {
+            if let Some(key) = entry.key() {
+                let (at, _) = self.find(key);
+                self.entries[at] = entry;
+            }
+        }
+        if before > FIRST_ENTRIES as u64 * ENTRY_BYTES {
+            self.budget.release(before);
+        }
+    }
+
+    /// Copies what there is into an empty buffer, in no order.
+    pub(crate) fn copy(&self, mut to: Vec<LiveBlock>) -> Vec<LiveBlock> {
+        to.reserve_exact(self.len());
+        for &entry in &self.entries {
+            if let Some((key, block)) = entry.key().zip(entry.block(self.split)) {
+                to.push(LiveBlock { address: key.address(), size: block.size, site: block.site });
+            }
+        }
+        let aside = self.aside.iter();
+        to.extend(aside.map(|(&address, block)| LiveBlock { address, size: block.size, site: block.site }));
+        to
+    }
+
+    /// Takes all blocks out and frees the memory.
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = (u64, Block)> + use<> {
+        let mut old = std::mem::replace(self, Self::new(self.budget.clone()));
+        if old.entries.len() > FIRST_ENTRIES {
+            old.budget.release(old.entries.len() as u64 * ENTRY_BYTES);
+        }
+        old.budget.release(old.aside.len() as u64 * price::ASIDE);
+        let (entries, split) = (std::mem::take(&mut old.entries), old.split);
+        let plain = entries.into_iter().filter_map(move |entry| {
+            let (key, block) = entry.key().zip(entry.block(split))?;
+            Some((key.address(), block))
+        });
+        plain.chain(std::mem::take(&mut old.aside))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        #[test]
+        fn it_is_a_map(
+            steps in proptest::collection::vec((0u64..600, 0u8..8, 0u32..3), 0..4000),
+            stride in 2u32..20,
+            (threads, sites) in (0u32..18, 0u32..32),
+        ) {
+            let mut table = LiveBlocks::new(Budget::default());
+            let mut truth = BTreeMap::new();
+            for (i, (address, what, reallocations)) in steps.into_iter().enumerate() {
+                // Some are of no allocator that there is.
+                let address = if i % 50 == 0 { !address << 3 } else { address << stride };
+                // Every seventh block is so large that its size is kept elsewhere.
+                let size = if i % 7 == 0 { (i as u64) << 33 } else { i as u64 * 8 };
+                let block = Block {
+                    size,
+                    born: Tick(i as u32),
+                    site: (i as u32).wrapping_mul(0x9e37_79b9) >> (31 - sites.min(31)),
+                    thread: (i as u32).wrapping_mul(0x85eb_ca6b) >> (31 - threads),
+                    reallocations: reallocations * 5,
+                    slot: i as u8 % 16,
+                };
+                match what {
+                    0..4 => {
+                        let fresh = table.insert(address, block);
+                        prop_assert_eq!(fresh, !truth.contains_key(&address));
+                        truth.entry(address).or_insert(block);
+                    }
+                    4 => {
+                        table.set_reallocations(address, i as u32);
+                        if let Some(block) = truth.get_mut(&address) {
+                            block.reallocations = (i as u32).min(MOST_REALLOCATIONS);
+                        }
+                    }
+                    _ => prop_assert_eq!(table.remove(address), truth.remove(&address)),
+                }
+                prop_assert_eq!(table.len(), truth.len());
+            }
+            for address in truth.keys() {
+                prop_assert!(table.contains(*address));
+            }
+            let mut copied = table.copy(Vec::new());
+            copied.sort_unstable_by_key(|block| block.address);
+            let expected =
+                truth.iter().map(|(&address, b)| LiveBlock { address, size: b.size, site: b.site });
+            prop_assert_eq!(copied, expected.collect::<Vec<_>>());
+            prop_assert_eq!(table.drain().collect::<BTreeMap<_, _>>(), truth);
+            prop_assert!(table.aside.is_empty() && table.len() == 0);
+        }
+    }
+
+    const BLOCK: Block = Block { size: 8, born: Tick(0), site: 0, thread: 1, reallocations: 0, slot: 0 };
+
+    #[test]
+    fn damaged_sizes_are_cut_and_resizes_saturate() {
+        let mut table = LiveBlocks::new(Budget::default());
+        assert!(table.insert(8, Block { size: u64::MAX, reallocations: u32::MAX, ..BLOCK }));
+        let expected = Block { size: MOST_BYTES, reallocations: MOST_REALLOCATIONS, ..BLOCK };
+        assert_eq!(table.remove(8), Some(expected));
+    }
+
+    #[test]
+    fn a_table_that_may_not_grow_goes_on_without_the_blocks_that_do_not_fit() {
+        let budget = Budget::new(Some(FIRST_ENTRIES as u64 * ENTRY_BYTES * 8));
+        let mut table = LiveBlocks::new(budget.clone());
+        for i in 1..=100_000u64 {
+            assert!(
+                table.insert(i << 4, Block { size: i, ..BLOCK }),
+                "whether it is kept is no matter of the address"
+            );
+        }
+        assert!(budget.exceeded().is_some());
+        assert_eq!(table.len(), FIRST_ENTRIES * 4 * 2 / 3, "two tables while it grows");
+        assert!(table.contains(16) && !table.contains(100_000 << 4));
+        let kept: BTreeMap<u64, Block> = table.drain().collect();
+        assert!(kept.values().zip(1u64..).all(|(block, i)| block.size == i));
+        assert!(budget.hold(FIRST_ENTRIES as u64 * ENTRY_BYTES * 8), "all was released");
+    }
+
+    #[test]
+    fn blocks_aside_are_paid_for() {
+        let budget = Budget::new(Some(FIRST_ENTRIES as u64 * ENTRY_BYTES * 8));
+        let mut table = LiveBlocks::new(budget.clone());
+        for i in 1..=1000u64 {
+            assert!(table.insert(i << 4, Block { size: 1 << 40, ..BLOCK }));
+            assert!(table.insert(u64::MAX - i, BLOCK));
+        }
+        assert!(budget.exceeded().is_some());
+        assert!(table.len() < 1000, "{}", table.len());
+        assert_eq!(table.drain().count() as u64, FIRST_ENTRIES as u64 * ENTRY_BYTES * 8 / price::ASIDE);
+        assert!(budget.hold(FIRST_ENTRIES as u64 * ENTRY_BYTES * 8), "all was released");
+    }
+}
