@@ -10,6 +10,7 @@ use crate::sys;
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::records::{ProcessIndex, ThreadEnd, ThreadIndex, ThreadInfo};
 use heapwise_trace::live::layout::{RING_DATA_OFFSET, RingHeader, ring_state};
+use std::ops::RangeInclusive;
 use std::sync::atomic::Ordering;
 
 /// What a drain works with.
@@ -37,6 +38,10 @@ impl Drain<'_> {
     }
 }
 
+/// Rounds without a word of a thread after which it is looked whether it is gone. Later ones are left to what looks at all threads
+/// now and then.
+const LOOKS: RangeInclusive<u32> = 2..=32;
+
 /// A ring and the thread that owns it now.
 #[derive(Debug)]
 pub(crate) struct Ring {
@@ -46,6 +51,10 @@ pub(crate) struct Ring {
     /// Words that were drained and not yet handed on.
     pub(crate) pending: Vec<u64>,
     pub(crate) idle_checks: u32,
+    /// Rounds without a word of its thread.
+    quiet_rounds: u32,
+    /// The clock when its thread was found to be gone, before all of its words were handed on.
+    gone_at: Option<Epoch>,
     incarnation: u64,
     name: String,
     /// What the thread was called when it took the ring.
@@ -80,6 +89,8 @@ impl Ring {
             lost_before: 0,
             pending: Vec::new(),
             idle_checks: 0,
+            quiet_rounds: 0,
+            gone_at: None,
             capacity,
             tail: 0,
             is_refused: !is_one,
@@ -110,6 +121,7 @@ impl Ring {
         };
         // What there is no room for is taken the next time, and never a part of it.
         if bytes == 0 || self.thread.is_none() {
+            self.notice_end(drain);
             return 0;
         }
         if bytes as usize > drain.room {
@@ -133,8 +145,21 @@ impl Ring {
                 sys::futex_wake(header.tail.0.as_ptr().cast());
             }
         }
-        self.idle_checks = 0;
+        (self.idle_checks, self.quiet_rounds, self.gone_at) = (0, 0, None);
         bytes as usize
+    }
+
+    /// Looks whether a quiet thread is gone. Most are soon after their last event, and how long the others live does not matter so
+    /// much: so at once, and then ever more rarely, since each look is a system call.
+    fn notice_end(&mut self, drain: &Drain<'_>) {
+        if self.thread.is_none() || self.gone_at.is_some() {
+            return;
+        }
+        self.quiet_rounds = self.quiet_rounds.saturating_add(1);
+        let is_due = LOOKS.contains(&self.quiet_rounds) && self.quiet_rounds.is_power_of_two();
+        if is_due && sys::thread_is_gone(drain.pid, self.tid) {
+            self.gone_at = Some(drain.session.epoch());
+        }
     }
 
     fn refuse(&mut self, drain: &mut Drain<'_>, why: &str) {
@@ -193,6 +218,8 @@ impl Ring {
             return;
         }
         self.thread = None;
+        self.quiet_rounds = 0;
+        let epoch = self.gone_at.take().unwrap_or(epoch);
         // The name that the thread itself set last is newer than the one that the kernel gave.
         let own = own_name(header);
         if own != self.first_name {

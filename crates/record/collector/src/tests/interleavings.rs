@@ -78,6 +78,31 @@ fn what_threads_write_arrives_in_order_and_nothing_is_lost_that_is_not_counted()
     seeds(4).for_each(try_seed);
 }
 
+/// When a thread has ended says which blocks an allocator kept for it until then. Its words may be handed on much later.
+#[test]
+fn the_end_of_a_thread_is_noticed_soon_after_its_last_event() {
+    let mut reader = Reader::new();
+    let recorder = recorder(&reader.session);
+    let mut reading = reader.take_in(recorder);
+    let writer = thread::spawn(move || write(recorder, thread_of(recorder), 1));
+    writer.join().expect("it ends");
+    let mut news = crate::news::News::default();
+    let mut round = |reader: &mut Reader, reading: &mut super::Reading| {
+        reader.session.tick();
+        reading.process.drain(&mut reader.common(), usize::MAX, &mut news);
+        reader.session.epoch()
+    };
+    round(&mut reader, &mut reading);
+    let soon = (0..3).map(|_| round(&mut reader, &mut reading)).last().expect("there were some");
+    (0..100).for_each(|_| _ = round(&mut reader, &mut reading));
+    reading.note(news);
+    reading.check_threads(&mut reader);
+    assert_eq!(reading.ends, [], "its words were not handed on");
+    reading.read(&mut reader, usize::MAX, false);
+    reading.check_threads(&mut reader);
+    assert!(reading.ends.len() == 1 && reading.ends[0] <= soon, "{:?}, {soon:?}", reading.ends);
+}
+
 #[test]
 fn rings_that_are_handed_from_thread_to_thread_keep_their_events_apart() {
     for seed in seeds(2) {

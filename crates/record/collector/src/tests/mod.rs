@@ -120,6 +120,8 @@ struct Reading {
     /// When its threads are said to have begun.
     starts: Vec<Epoch>,
     lost: BTreeMap<u32, u64>,
+    /// When its threads were found to be gone.
+    ends: Vec<Epoch>,
 }
 
 /// The collector, of which every part moves when the test says so.
@@ -153,7 +155,7 @@ impl Reader {
         let process = process.expect("it is mapped");
         let (nodes, words) = (BTreeMap::new(), BTreeMap::new());
         let (tids, lost) = (BTreeMap::new(), BTreeMap::new());
-        Reading { process, nodes, words, tids, starts: Vec::new(), lost }
+        Reading { process, nodes, words, tids, starts: Vec::new(), lost, ends: Vec::new() }
     }
 
     fn common(&mut self) -> Common<'_> {
@@ -187,6 +189,7 @@ impl Reading {
         }
         self.tids.extend(news.threads.iter().map(|thread| (thread.index.0, thread.tid)));
         self.starts.extend(news.threads.iter().map(|thread| thread.start_epoch));
+        self.ends.extend(news.thread_ends.iter().map(|end| end.epoch));
         self.lost.extend(news.thread_ends.iter().map(|end| (end.index.0, end.lost_events)));
     }
 
