@@ -42,6 +42,7 @@ pub(super) fn json(replay: &Replay<'_>) -> String {
             live_at_end_blocks: counts.live_blocks,
             live_at_end_bytes: counts.live_bytes.0,
             peak_live_bytes: counts.peak_live_bytes.0,
+            peak_live_if_together_bytes: counts.overlap.map(|overlap| overlap.live_bytes.0),
             reallocations: counts.reallocations,
             skipped: counts.skipped,
             threads: counts.threads,

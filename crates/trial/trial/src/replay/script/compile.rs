@@ -5,6 +5,7 @@ mod touched;
 use super::block::Block;
 use super::contents::{Counts, Script, ThreadScript};
 use super::epochs::{Epochs, Number};
+use super::overlap::Shares;
 use super::record::{Operation, Record};
 use super::slots::Slots;
 use super::streams::{Position, Stream, Streams};
@@ -50,6 +51,7 @@ pub(crate) struct Compiler {
     entered: Vec<Number>,
     slots: Slots,
     epochs: Epochs,
+    shares: Shares,
     live: FxHashMap<u64, Block>,
     live_bytes: u64,
     /// Live bytes of blocks that are always touched as a whole, now and at most.
@@ -84,6 +86,7 @@ impl Compiler {
             entered: Vec::new(),
             slots: Slots::default(),
             epochs: Epochs::default(),
+            shares: Shares::default(),
             live: FxHashMap::default(),
             live_bytes: 0,
             small_bytes: 0,
@@ -106,9 +109,9 @@ impl Compiler {
         self.close_epoch();
         self.tell_touched_at_the_end();
         let last = self.epochs.last();
-        for thread in 0..self.stream.len() {
-            self.end_thread(thread, last);
-        }
+        let ends: Vec<Number> = (0..self.stream.len()).map(|thread| self.end_thread(thread, last)).collect();
+        let time = |number| self.epochs.time_ns(number);
+        self.counts.overlap = self.shares.overlap(&ends, time, self.counts.peak_live_bytes);
         if let Some(error) = self.error {
             return Err(failed(error));
         }
@@ -141,7 +144,8 @@ impl Compiler {
         })
     }
 
-    fn end_thread(&mut self, thread: usize, last: Number) {
+    /// Ends the stream of a thread. Returns when that is.
+    fn end_thread(&mut self, thread: usize, last: Number) -> Number {
         let life = self.threads.lives[thread];
         let noticed = life.ended.filter(|&epoch| self.process_end.is_none_or(|end| epoch < end));
         let noticed = noticed.map(|epoch| self.epochs.at(epoch));
@@ -151,9 +155,9 @@ impl Compiler {
             (Some(joined), Some(noticed)) => Some(joined.min(noticed)),
             (joined, noticed) => joined.or(noticed),
         };
+        let end = end.map(|end| end.max(self.entered[thread]).min(last));
         match end {
             Some(end) => {
-                let end = end.max(self.entered[thread]).min(last);
                 self.enter(thread, end);
                 self.push(thread, Record::plain(Operation::End, 0, 0), 0);
             }
@@ -164,6 +168,7 @@ impl Compiler {
         if let Err(error) = self.streams.flush(&self.stream[thread]) {
             self.error.get_or_insert(error);
         }
+        end.unwrap_or(last)
     }
 
     /// A thread whose creation was not recorded is started by the thread that was active last: if all of those began with the
@@ -258,10 +263,10 @@ impl Compiler {
         if let Some(displaced) = self.live.insert(address.0, block)
             && !self.reconciler.displace(place(address), displaced)
         {
-            self.lose(displaced.size);
+            self.lose(&displaced);
             self.push_free(displaced.thread as usize, &displaced);
         }
-        self.gain(size);
+        self.gain(thread, size);
         self.cancel(thread, address);
     }
 
@@ -278,7 +283,7 @@ impl Compiler {
             self.live.insert(address.0, displaced);
         }
         self.counts.skipped = self.counts.skipped.saturating_sub(1);
-        self.lose(block.size);
+        self.lose(&block);
         match self.in_transit.get_mut(&by) {
             // The resize is still going on: this is the block that it is moving.
             Some(transit) if advance.resize && transit.from == address && transit.block.is_none() => {
@@ -310,7 +315,7 @@ impl Compiler {
             return None;
         };
         self.reconciler.log_free(place(address), thread as u32);
-        self.lose(block.size);
+        self.lose(&block);
         self.tell_touched(&block, touched.map(|pages| u64::from(pages) * PAGE_BYTES));
         Some(block)
     }
@@ -324,13 +329,15 @@ impl Compiler {
         // The order of a hash map must not decide the order of a script.
         left.sort_by_key(|((_, address), block)| (*address, block.slot));
         for (_, block) in left {
-            self.lose(block.size);
+            self.lose(&block);
             self.push_free(block.thread as usize, &block);
         }
     }
 
-    fn gain(&mut self, size: u64) {
+    fn gain(&mut self, thread: usize, size: u64) {
         self.live_bytes = self.live_bytes.saturating_add(size);
+        let is_peak = self.live_bytes > self.counts.peak_live_bytes.0;
+        self.shares.gain(thread as u32, size, is_peak);
         self.counts.peak_live_bytes = self.counts.peak_live_bytes.max(Bytes(self.live_bytes));
         if size < LARGE {
             self.small_bytes = self.small_bytes.saturating_add(size);
@@ -338,7 +345,9 @@ impl Compiler {
         }
     }
 
-    fn lose(&mut self, size: u64) {
+    fn lose(&mut self, block: &Block) {
+        let size = block.size;
+        self.shares.lose(block.thread, size);
         self.live_bytes = self.live_bytes.saturating_sub(size);
         if size < LARGE {
             self.small_bytes = self.small_bytes.saturating_sub(size);
@@ -386,6 +395,7 @@ impl Observer for Compiler {
             let own = self.threads.add(handle);
             self.threads_of.insert(thread, own);
             self.slots.add_thread();
+            self.shares.add_thread();
             self.stream.push(self.streams.begin());
             self.entered.push(Number(0));
         }
@@ -406,6 +416,7 @@ impl Observer for Compiler {
         self.threads.lives[thread].joined = None;
         if !self.threads.lives[thread].began {
             self.threads.begin(thread);
+            self.shares.begin(thread, now);
             self.start_without_creation(thread);
         }
         self.recent = Some(thread);

@@ -1,5 +1,6 @@
 //! What a script consists of.
 
+use super::overlap::Overlap;
 use super::streams::{Position, stack_at};
 use crate::replay::shared::Layout;
 use heapwise_analysis::{Bytes, Nanos};
@@ -35,6 +36,8 @@ pub struct Counts {
     pub skipped: u64,
     /// Allocations that the recorded allocator refused. Left out.
     pub refused: u64,
+    /// What may be live at a time in other runs, if that is much more.
+    pub overlap: Option<Overlap>,
 }
 
 impl Counts {

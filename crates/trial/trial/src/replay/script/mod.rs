@@ -12,6 +12,7 @@ mod block;
 mod compile;
 mod contents;
 mod epochs;
+mod overlap;
 pub(crate) mod record;
 mod slots;
 pub(crate) mod streams;
@@ -21,6 +22,7 @@ mod threads;
 
 pub use compile::CompileError;
 pub use contents::{Counts, Script};
+pub use overlap::Overlap;
 
 use heapwise_analysis::{Analysis, Error as AnalysisError, Options, observe};
 use heapwise_trace::file::Reader;
