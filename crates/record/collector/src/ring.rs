@@ -38,7 +38,7 @@ impl Drain<'_> {
     }
 }
 
-/// Rounds without a word of a thread after which it is looked whether it is gone. Later ones are left to what looks at all threads
+/// Rounds in which a thread wrote nothing after which it is looked whether it is gone. Later ones are left to what looks at all threads
 /// now and then.
 const LOOKS: RangeInclusive<u32> = 2..=32;
 
@@ -51,7 +51,7 @@ pub(crate) struct Ring {
     /// Words that were drained and not yet handed on.
     pub(crate) pending: Vec<u64>,
     pub(crate) idle_checks: u32,
-    /// Rounds without a word of its thread.
+    /// Rounds in which its thread wrote nothing.
     quiet_rounds: u32,
     /// The clock when its thread was found to be gone, before all of its words were handed on.
     gone_at: Option<Epoch>,

@@ -94,12 +94,6 @@ pub(crate) struct SiteStats {
 }
 
 impl SiteStats {
-    /// Loads what most events change into the cache.
-    #[inline(always)]
-    pub(crate) fn peek(&self) -> u64 {
-        self.live_bytes ^ self.allocations
-    }
-
     /// Called before the live bytes change. `number` counts the global peaks so far: if there was one since the last
     /// change, the live bytes of the site are still those of that moment.
     #[inline(always)]

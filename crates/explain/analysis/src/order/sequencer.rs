@@ -251,7 +251,9 @@ impl<O: Observer> Sequencer<O> {
             self.bear(thread, !was_created);
         }
         while stream.epoch == epoch {
-            let plain = self.ledger.run(thread, stream.ahead());
+            let mut looked_at = stream.looked_at();
+            let plain = self.ledger.run(thread, stream.ahead(), &mut looked_at);
+            stream.note_looked_at(looked_at);
             if plain > 0 {
                 self.observer.events(self.now, thread as usize, &stream.ahead()[..plain]);
             }

@@ -57,6 +57,8 @@ pub(crate) struct Stream<'a> {
     ahead: Vec<Event>,
     most_ahead: usize,
     at: usize,
+    /// How many of those at hand were looked at, and need not be again.
+    looked_at: usize,
     /// Epoch of the next event, or of the last one.
     pub(crate) epoch: u64,
 }
@@ -79,8 +81,17 @@ impl<'a> Stream<'a> {
         };
         // A block with few events needs little room; there may be very many of them.
         let ahead = Vec::with_capacity(most_ahead.min(usize::try_from(undecoded).unwrap_or(most_ahead)));
-        let mut stream =
-            Self { thread, left: left.events, block, undecoded, ahead, most_ahead, at: 0, epoch };
+        let mut stream = Self {
+            thread,
+            left: left.events,
+            block,
+            undecoded,
+            ahead,
+            most_ahead,
+            at: 0,
+            looked_at: 0,
+            epoch,
+        };
         stream.find_front();
         stream
     }
@@ -105,6 +116,16 @@ impl<'a> Stream<'a> {
     pub(crate) fn ahead(&self) -> &[Event] {
         let rest = &self.ahead[self.at..];
         &rest[..rest.len().min(AHEAD)]
+    }
+
+    /// How many events of [`Stream::ahead`] were looked at.
+    pub(crate) fn looked_at(&self) -> usize {
+        self.looked_at.saturating_sub(self.at)
+    }
+
+    /// So many were looked at by now.
+    pub(crate) fn note_looked_at(&mut self, n: usize) {
+        self.looked_at = self.at + n;
     }
 
     /// Moves on by several events of [`Stream::ahead`].
@@ -137,7 +158,7 @@ impl<'a> Stream<'a> {
     /// (to have them in the cache) was tried and gained nothing.
     #[inline(never)]
     fn refill(&mut self) {
-        self.at = 0;
+        (self.at, self.looked_at) = (0, 0);
         self.ahead.clear();
         if !self.left.is_empty() {
             self.ahead.extend(self.left.drain(..self.most_ahead.min(self.left.len())));

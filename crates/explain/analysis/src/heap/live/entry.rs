@@ -40,10 +40,10 @@ impl Key {
         self.0 << 3
     }
 
-    /// Which 512 bytes of memory it lies in.
+    /// Which 256 bytes of memory it lies in.
     #[inline(always)]
     pub(super) fn neighbourhood(self) -> u64 {
-        self.0 >> 6
+        self.0 >> 5
     }
 
     /// How far behind their beginning, and that of those before, in units of 32 bytes, which is the smallest block of glibc.
@@ -144,17 +144,17 @@ impl Entry {
         Some(Block {
             size: size_of_code(self.first >> SIZE_SHIFT & ((1 << SIZE_BITS) - 1)),
             born: Tick((self.second >> 32) as u32),
-            site: self.site(split),
+            site: self.second as u32 >> split.thread_bits,
             thread: self.second as u32 & ((1 << split.thread_bits) - 1),
             reallocations: grown as u32,
             slot: (self.first >> SLOT_SHIFT) as u8 & ((1 << SLOT_BITS) - 1),
         })
     }
 
-    /// The site of its block, if that is not kept aside.
+    /// Reads it.
     #[inline(always)]
-    pub(super) fn site(self, split: Split) -> u32 {
-        self.second as u32 >> split.thread_bits
+    pub(super) fn peek(self) -> u64 {
+        self.first
     }
 }
 

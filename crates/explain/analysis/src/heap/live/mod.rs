@@ -90,8 +90,8 @@ pub(crate) struct LiveBlocks {
 }
 
 const FIRST_ENTRIES: usize = 1 << 8;
-/// Entries of a group: four cache lines.
-const GROUP: usize = 1 << 4;
+/// Entries of a group: two cache lines.
+const GROUP: usize = 1 << 3;
 const ENTRY_BYTES: u64 = size_of::<Entry>() as u64;
 
 impl LiveBlocks {
@@ -133,11 +133,11 @@ impl LiveBlocks {
         }
     }
 
-    /// Loads what a search for an address will need into the cache. Returns the site of the block that is most likely there.
+    /// Loads what a search for an address will need into the cache. What it returns means nothing.
     #[inline(always)]
-    pub(crate) fn peek(&self, address: u64) -> u32 {
+    pub(crate) fn peek(&self, address: u64) -> u64 {
         let at = Key::of(address).map_or(0, |key| self.home(key));
-        self.entries[at & (self.entries.len() - 1)].site(self.split)
+        self.entries[at & (self.entries.len() - 1)].peek()
     }
 
     /// How many there are.
