@@ -46,8 +46,8 @@ pub(crate) mod price {
     pub(crate) const SPANS: u64 = 512;
     /// An object file of a process.
     pub(crate) const MODULE: u64 = 400;
-    /// A live block that is kept aside, in a table that is half empty.
-    pub(crate) const ASIDE: u64 = 96;
+    /// A live block that is kept aside, while its table grows: 40 bytes and one, in a table that is 7/16 full and half of another one.
+    pub(crate) const ASIDE: u64 = 144;
     /// An element of something that is listed.
     pub(crate) const ELEMENT: u64 = 48;
 }

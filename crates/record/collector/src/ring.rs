@@ -21,6 +21,8 @@ pub(crate) struct Drain<'a> {
     pub(crate) pid: u32,
     /// Whether the rings are the process's for certain: only then anything is written to them.
     pub(crate) writes: bool,
+    /// Whether the process is ending: its threads end with it, and not before.
+    pub(crate) is_ending: bool,
     /// Bytes that may still be taken.
     pub(crate) room: usize,
     /// Whether a ring had more than there was room for, and was left as it is.
@@ -152,7 +154,7 @@ impl Ring {
     /// Looks whether a quiet thread is gone. Most are soon after their last event, and how long the others live does not matter so
     /// much: so at once, and then ever more rarely, since each look is a system call.
     fn notice_end(&mut self, drain: &Drain<'_>) {
-        if self.thread.is_none() || self.gone_at.is_some() {
+        if self.thread.is_none() || self.gone_at.is_some() || drain.is_ending {
             return;
         }
         self.quiet_rounds = self.quiet_rounds.saturating_add(1);

@@ -12,10 +12,10 @@ use std::thread::{Builder, Scope};
 const MANY: u64 = 1 << 16;
 /// A block of this many events is decoded there.
 const LARGE: u64 = 1 << 13;
-/// Events of a batch.
+/// Events of a batch, 640 KiB: to wake a thread takes as long as to decode a thousand.
 const BATCH: usize = 1 << 14;
 /// Blocks of a section that are decoded so. Each has two batches.
-const MOST_BLOCKS: usize = 64;
+const MOST_BLOCKS: usize = 32;
 
 /// Some events of a block, and what follows them.
 #[derive(Debug)]
@@ -70,7 +70,8 @@ impl<'a> Decoder<'a> {
         self.room -= 1;
         let (to, batches) = channel();
         let decoded = Decoded { jobs: self.jobs.clone(), batches };
-        decoded.order(Batch { events: Vec::with_capacity(BATCH), rest: block.events(), to });
+        let capacity = usize::try_from(block.n_events()).map_or(BATCH, |n| n.min(BATCH));
+        decoded.order(Batch { events: Vec::with_capacity(capacity), rest: block.events(), to });
         Some(decoded)
     }
 }

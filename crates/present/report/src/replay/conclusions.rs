@@ -45,7 +45,7 @@ pub(super) fn caveats(replay: &Replay<'_>) -> Vec<String> {
     }
     if let Some(overlap) = counts.overlap {
         caveats.push(format!(
-            "How threads meet differs from run to run: at most {} were live in this recording, and it would be {} if {} threads that \
+            "How threads meet differs from run to run: at most {} were live in this recording, and it would be {} or more if {} threads that \
              lived less than a second each had its most at the same time. The peak of another run may be higher by as much.",
             bytes(counts.peak_live_bytes.0),
             bytes(overlap.live_bytes.0),

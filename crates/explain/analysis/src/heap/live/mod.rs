@@ -82,8 +82,12 @@ pub(crate) struct LiveBlocks {
     /// 64 minus the binary logarithm of the number of entries.
     shift: u32,
     split: Split,
+    /// Whether there was no room to divide in another way. PERF: to find that out takes as long as to do it.
+    is_divided_for_good: bool,
     /// Blocks that an entry has no room for, and those whose addresses are none of an entry.
     aside: FxHashMap<u64, Block>,
+    /// Most of them that there were at a time.
+    paid_aside: usize,
     /// How many of them have no entry.
     without_entry: usize,
     budget: Budget,
@@ -102,7 +106,9 @@ impl LiveBlocks {
             taken: 0,
             shift: 64 - FIRST_ENTRIES.trailing_zeros(),
             split: Split::default(),
+            is_divided_for_good: false,
             aside: FxHashMap::default(),
+            paid_aside: 0,
             without_entry: 0,
             budget,
         }
@@ -187,7 +193,7 @@ impl LiveBlocks {
     #[cold]
     #[inline(never)]
     fn put_slowly(&mut self, at: usize, key: Key, address: u64, block: Block) -> bool {
-        if let Some(split) = self.split.for_thread(block.thread) {
+        if let Some(split) = self.split.for_thread(block.thread).filter(|_| !self.is_divided_for_good) {
             self.divide(split);
         }
         let entry = Entry::new(key, &block, self.split);
@@ -199,7 +205,7 @@ impl LiveBlocks {
     }
 
     fn put_aside(&mut self, address: u64, block: Block) -> bool {
-        let has_room = self.budget.hold(price::ASIDE);
+        let has_room = self.pay_aside(1);
         if has_room {
             let (size, reallocations) = (cut_size(block.size), block.reallocations.min(MOST_REALLOCATIONS));
             self.aside.insert(address, Block { size, reallocations, ..block });
@@ -208,26 +214,34 @@ impl LiveBlocks {
     }
 
     fn take_aside(&mut self, address: u64) -> Option<Block> {
-        let block = self.aside.remove(&address)?;
-        self.budget.release(price::ASIDE);
-        Some(block)
+        self.aside.remove(&address)
     }
 
-    /// Divides the bits of sites and threads in another way.
+    /// Says whether there is room for so many more blocks aside. What was paid for once is kept, since the table does not shrink.
+    fn pay_aside(&mut self, more: usize) -> bool {
+        let unpaid = (self.aside.len() + more).saturating_sub(self.paid_aside);
+        let has_room = unpaid == 0 || self.budget.hold(unpaid as u64 * price::ASIDE);
+        self.paid_aside += if has_room { unpaid } else { 0 };
+        has_room
+    }
+
+    /// Divides the bits of sites and threads in another way, if there is room for the blocks that do not fit then.
     fn divide(&mut self, split: Split) {
-        let before = std::mem::replace(&mut self.split, split);
-        for at in 0..self.entries.len() {
-            let entry = self.entries[at];
+        let before = self.split;
+        let fits = |key, block: &Block| Entry::new(key, block, split);
+        let blocks = self.entries.iter().filter_map(|entry| entry.key().zip(entry.block(before)));
+        let n_aside = blocks.filter(|(key, block)| fits(*key, block).is_none()).count();
+        if !self.pay_aside(n_aside) {
+            self.is_divided_for_good = true;
+            return;
+        }
+        self.split = split;
+        for entry in &mut self.entries {
             let Some((key, block)) = entry.key().zip(entry.block(before)) else { continue };
-            self.entries[at] = match Entry::new(key, &block, split) {
-                Some(entry) => entry,
-                // There are as many as before, so a budget that has no room for them is exceeded by what they take more.
-                None => {
-                    self.budget.hold(price::ASIDE);
-                    self.aside.insert(key.address(), block);
-                    Entry::aside(key)
-                }
-            };
+            *entry = fits(key, &block).unwrap_or_else(|| {
+                self.aside.insert(key.address(), block);
+                Entry::aside(key)
+            });
         }
     }
 
@@ -235,7 +249,12 @@ impl LiveBlocks {
     pub(crate) fn set_reallocations(&mut self, address: u64, reallocations: u32) {
         let Some(block) = self.remove(address) else { return };
         let reallocations = reallocations.min(MOST_REALLOCATIONS);
+        let others = self.len();
         self.insert(address, Block { reallocations, ..block });
+        if self.len() == others {
+            // There is no room for it as it is now, but there was for it as it was.
+            self.insert(address, block);
+        }
     }
 
     /// Takes out the block at an address.
@@ -322,7 +341,7 @@ impl LiveBlocks {
         if old.entries.len() > FIRST_ENTRIES {
             old.budget.release(old.entries.len() as u64 * ENTRY_BYTES);
         }
-        old.budget.release(old.aside.len() as u64 * price::ASIDE);
+        old.budget.release(old.paid_aside as u64 * price::ASIDE);
         let (entries, split) = (std::mem::take(&mut old.entries), old.split);
         let plain = entries.into_iter().filter_map(move |entry| {
             let (key, block) = entry.key().zip(entry.block(split))?;
@@ -415,6 +434,25 @@ mod tests {
         let kept: BTreeMap<u64, Block> = table.drain().collect();
         assert!(kept.values().zip(1u64..).all(|(block, i)| block.size == i));
         assert!(budget.hold(FIRST_ENTRIES as u64 * ENTRY_BYTES * 8), "all was released");
+    }
+
+    #[test]
+    fn bits_are_divided_again_only_if_there_is_room_for_what_does_not_fit_then() {
+        let block = |i: u64| match i {
+            150 => Block { thread: 60_000, ..BLOCK },
+            i => Block { site: 1 << 27 | i as u32, ..BLOCK },
+        };
+        for (room, is_divided) in [(10_000, false), (100_000, true)] {
+            let budget = Budget::new(Some(room));
+            let mut table = LiveBlocks::new(budget.clone());
+            assert!((0..=150).all(|i| table.insert((i + 1) << 4, block(i))));
+            assert_eq!(table.split != Split::default(), is_divided);
+            assert_eq!(table.aside.len(), if is_divided { 150 } else { 1 });
+            assert!((0..=150).all(|i| table.remove((i + 1) << 4) == Some(block(i))));
+            assert!(table.aside.is_empty() && !budget.hold(room), "the table does not shrink");
+            assert_eq!(table.drain().count(), 0);
+            assert!(budget.hold(room), "all was released");
+        }
     }
 
     #[test]

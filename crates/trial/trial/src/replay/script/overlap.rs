@@ -17,7 +17,8 @@ const MATTERS: u64 = 20;
 pub struct Overlap {
     /// Threads of less than a second that were there at the same time.
     pub threads: u64,
-    /// What would be live if each of them had its most at the same time, and all others what they had at the peak.
+    /// What would be live at least if each of them had its most at the same time, and longer ones what they had at the peak. Blocks that
+    /// short threads left behind are not in it.
     pub live_bytes: Bytes,
 }
 
@@ -89,7 +90,7 @@ impl Shares {
             // What the first one does before it starts others is not by chance.
             if thread == 0 || time_ns(end).saturating_sub(time_ns(begin)) >= SHORT_NS {
                 others = others.saturating_add(share.at_peak(self.peaks));
-            } else {
+            } else if share.most > 0 {
                 // In an epoch in which one ends and another one begins they may meet.
                 changes.extend([(begin, false, share.most), (end, true, share.most)]);
             }
@@ -98,7 +99,7 @@ impl Shares {
         let (mut threads, mut bytes, mut most) = (0u64, 0u64, (0, 0));
         for (_, is_end, share) in changes {
             if is_end {
-                (threads, bytes) = (threads - 1, bytes - share);
+                (threads, bytes) = (threads.saturating_sub(1), bytes.saturating_sub(share));
             } else {
                 (threads, bytes) = (threads + 1, bytes.saturating_add(share));
                 most = most.max((bytes, threads));
@@ -149,6 +150,11 @@ mod tests {
         let short = overlap(&[(20, 1, 2000), (30, 5, 15), (40, 6, 15)]);
         assert_eq!(short, Some(Overlap { threads: 2, live_bytes: Bytes(70) }));
         assert_eq!(overlap(&[(1, 1, 15), (30, 5, 15)]), None, "a thirtieth does not matter");
+        assert_eq!(
+            overlap(&[(0, 1, 15), (30, 5, 15), (20, 16, 18)]),
+            None,
+            "one that has nothing meets none"
+        );
         assert_eq!(overlap(&[]), None);
     }
 }
