@@ -259,7 +259,7 @@ fn an_allocator_inside_and_one_that_is_wrapped_are_sampled_too() {
 fn a_process_that_runs_already_is_sampled() {
     let folder = run::private_folder();
     let program = program(folder.path());
-    let mut running = Command::new(&program).arg("100000000").spawn().expect("it can be started");
+    let mut running = Command::new(&program).arg("100000000000").spawn().expect("it can be started");
     let recording = sample(folder.path(), "--sample=64KiB").with(&["--duration", "1s"]);
     let recorded = recording.wait(recording.attach(running.id() as i32));
     running.kill().expect("it runs");

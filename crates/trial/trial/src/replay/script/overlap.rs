@@ -9,8 +9,9 @@ use heapwise_analysis::Bytes;
 
 /// Threads that live longer meet in any run.
 const SHORT_NS: u64 = 1_000_000_000;
-/// One part in so many is not worth mentioning.
+/// One part in so many is not worth mentioning, nor is what allocators keep for a thread in any case.
 const MATTERS: u64 = 20;
+const MATTERS_BYTES: u64 = 1 << 20;
 
 /// More that may be live in another run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +108,7 @@ impl Shares {
         }
         let (bytes, threads) = most;
         let live_bytes = Bytes(bytes.saturating_add(others));
-        let is_much = live_bytes.0.saturating_sub(peak.0) > peak.0 / MATTERS;
+        let is_much = live_bytes.0.saturating_sub(peak.0) > MATTERS_BYTES.max(peak.0 / MATTERS);
         (threads > 1 && is_much).then_some(Overlap { threads, live_bytes })
     }
 }
@@ -116,7 +117,7 @@ impl Shares {
 mod tests {
     use super::*;
 
-    /// Threads with what they have at most, and when they begin and end in milliseconds. Each frees all of it before the next one
+    /// Threads with what they have at most in MiB, and when they begin and end in milliseconds. Each frees all of it before the next one
     /// begins to allocate; the first thread of the process does nothing.
     fn overlap(threads: &[(u64, u32, u32)]) -> Option<Overlap> {
         let mut shares = Shares::default();
@@ -125,6 +126,7 @@ mod tests {
         for (thread, &(most, begin, _)) in (1..).zip(threads) {
             shares.add_thread();
             shares.begin(thread, Number(begin));
+            let most = most << 20;
             shares.gain(thread as u32, most, most > peak);
             shares.lose(thread as u32, most);
             peak = peak.max(most);
@@ -136,11 +138,14 @@ mod tests {
 
     #[test]
     fn short_threads_may_have_their_most_at_the_same_time() {
-        let both = Some(Overlap { threads: 2, live_bytes: Bytes(50) });
+        let both = Some(Overlap { threads: 2, live_bytes: Bytes(50 << 20) });
         assert_eq!(overlap(&[(20, 1, 10), (30, 5, 15)]), both);
         assert_eq!(overlap(&[(20, 1, 5), (30, 5, 15)]), both, "in the same epoch");
         assert_eq!(overlap(&[(20, 1, 4), (30, 5, 15)]), None, "they never met");
-        assert_eq!(overlap(&[(20, 1, 10), (30, 5, 15), (40, 11, 20)]).map(|o| o.live_bytes.0), Some(70));
+        assert_eq!(
+            overlap(&[(20, 1, 10), (30, 5, 15), (40, 11, 20)]).map(|o| o.live_bytes.0),
+            Some(70 << 20)
+        );
     }
 
     #[test]
@@ -148,7 +153,7 @@ mod tests {
         assert_eq!(overlap(&[(20, 1, 2000), (30, 5, 2000)]), None);
         // At the peak, which was the third one's, the first one had nothing.
         let short = overlap(&[(20, 1, 2000), (30, 5, 15), (40, 6, 15)]);
-        assert_eq!(short, Some(Overlap { threads: 2, live_bytes: Bytes(70) }));
+        assert_eq!(short, Some(Overlap { threads: 2, live_bytes: Bytes(70 << 20) }));
         assert_eq!(overlap(&[(1, 1, 15), (30, 5, 15)]), None, "a thirtieth does not matter");
         assert_eq!(
             overlap(&[(0, 1, 15), (30, 5, 15), (20, 16, 18)]),
