@@ -145,6 +145,24 @@ mod tests {
     use serde_json::Value;
 
     #[test]
+    fn what_may_be_live_in_another_run_is_a_number_and_a_sentence() {
+        let parsed = |trial: &super::super::testing::MadeUp| -> Value {
+            serde_json::from_str(&trial.show(json)).expect("JSON")
+        };
+        let trial = with([replayed("glibc", 14, 13, 0)]);
+        let all = parsed(&trial);
+        assert!(all["script"]["peak_live_if_together_bytes"].is_null(), "{all}");
+        assert!(!all["caveats"].to_string().contains("threads meet"), "{all}");
+        let all = parsed(&trial.overlapping(50, 80));
+        assert_eq!(all["script"]["peak_live_if_together_bytes"], 80 << 20);
+        let caveats = all["caveats"].to_string();
+        assert!(
+            caveats.contains("50.0 MiB were live") && caveats.contains("80.0 MiB or more if 4 threads"),
+            "{caveats}"
+        );
+    }
+
+    #[test]
     fn who_failed_has_the_same_fields_without_numbers() {
         let trial = with([replayed("glibc", 14, 13, 0), failed("./nix.so", "no"), interrupted("snmalloc")]);
         let all: Value = serde_json::from_str(&trial.show(json)).expect("JSON");

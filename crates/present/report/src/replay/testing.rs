@@ -7,7 +7,7 @@ use heapwise_environment::MachineDescription;
 use heapwise_trace::file::records::Meta;
 use heapwise_trace::file::{Reader, Writer};
 use heapwise_trial::replay::trial::{Results, Timed, Trial, Tried};
-use heapwise_trial::replay::{CallTimes, Counts, Ending, Measured};
+use heapwise_trial::replay::{CallTimes, Counts, Ending, Measured, Overlap};
 use heapwise_trial::statistics::Spread;
 use std::time::Duration;
 
@@ -18,6 +18,14 @@ pub(super) struct MadeUp {
 }
 
 impl MadeUp {
+    /// The same, of which so much was live, and so much might be in another run, in MiB.
+    pub(super) fn overlapping(mut self, peak: u64, together: u64) -> Self {
+        let overlap = Overlap { threads: 4, live_bytes: Bytes(together << 20) };
+        self.trial.counts.peak_live_bytes = Bytes(peak << 20);
+        self.trial.counts.overlap = Some(overlap);
+        self
+    }
+
     pub(super) fn show<T>(&self, how: impl FnOnce(&Replay<'_>) -> T) -> T {
         let machine = MachineDescription::default();
         let now = Candidate::parse("glibc").expect("a candidate");

@@ -80,8 +80,8 @@ pub struct Script {
     pub live_at_end_bytes: u64,
     /// The most requested bytes that are live at one time.
     pub peak_live_bytes: u64,
-    /// What would be live at least if threads that lived less than a second each had its most at the same time, where that is a mebibyte
-    /// and a twentieth more, or more. `null` in files of older versions.
+    /// What would be live at least if threads that lived less than a second each had its most at the same time, where that is more by
+    /// a mebibyte and a twentieth. `null` elsewhere, and in files of older versions.
     #[serde(default)]
     pub peak_live_if_together_bytes: Option<u64>,
     /// Reallocations.

@@ -20,4 +20,4 @@ pub mod worker;
 
 pub use outcome::{CallTimes, Ending, Level, Measured, SlowCall};
 pub use parent::{Error, Pace, Plan, Replayer};
-pub use script::{CompileError, Counts, Error as ScriptError, Script, compile};
+pub use script::{CompileError, Counts, Error as ScriptError, Overlap, Script, compile};
