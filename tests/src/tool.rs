@@ -139,6 +139,10 @@ pub fn optimised_lab_worker() -> PathBuf {
 
 fn built(program: &str, profile: &str) -> PathBuf {
     let path = program_path(program, profile);
+    // What is there is taken at once: another test may hold cargo for minutes, and whoever measures a time asks for it within that.
+    if path.exists() {
+        return path;
+    }
     let _held = exclusively("cargo");
     if path.exists() {
         return path;
