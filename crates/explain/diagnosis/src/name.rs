@@ -18,8 +18,7 @@ pub(crate) fn base(name: &str) -> &str {
     parts(name, |part| last = part);
     // What compilers append: `.constprop.0`, `.cold`.
     let base = name[last].split('.').next().unwrap_or_default().trim();
-    // What the C library calls itself by.
-    let base = base.strip_prefix("__GI_").unwrap_or(base);
+    let base = of_callers(base);
     if base.is_empty() { name } else { base }
 }
 
@@ -71,6 +70,11 @@ pub(crate) fn base_with_closures(name: &str) -> String {
 /// Without what demanglers say of copies that a compiler has made: ` [clone .cold]`.
 pub fn without_clone(name: &str) -> &str {
     name.split(" [clone ").next().unwrap_or(name)
+}
+
+/// The name by which programs know a function of glibc: `setlocale` of `__GI_setlocale`, which is what glibc itself calls it.
+pub fn of_callers(name: &str) -> &str {
+    name.strip_prefix("__GI_").filter(|rest| !rest.is_empty()).unwrap_or(name)
 }
 
 /// Without the hash of Rust's older symbols.

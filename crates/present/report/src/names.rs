@@ -1,12 +1,12 @@
 //! Names of functions and files, short enough for a table.
 
-use heapwise_diagnosis::name::{without_clone, without_hash};
+use heapwise_diagnosis::name::{of_callers, without_clone, without_hash};
 use unicode_width::UnicodeWidthChar;
 
 /// A function's name without what is rarely needed: hash, generic parameters, argument types, the trait in
 /// `<Type as Trait>::method`.
 pub fn function(name: &str) -> String {
-    let name = without_hash(without_clone(name));
+    let name = of_callers(without_hash(without_clone(name)));
     let mut out = String::with_capacity(name.len());
     let mut rest = name;
     while let Some(c) = rest.chars().next() {
@@ -206,6 +206,8 @@ mod tests {
             ("Foo::operator()(int) const", "Foo::operator()"),
             ("(anonymous namespace)::make(char const*)", "(anonymous namespace)::make"),
             ("main", "main"),
+            ("__GI_setlocale", "setlocale"),
+            ("__GI___strdup", "__strdup"),
             ("<", "<"),
             ("", ""),
         ];
