@@ -5,7 +5,7 @@ use super::{Subject, counted, findings};
 use crate::document::{Block, Mark, Section, Words};
 use crate::units::{share, time};
 use heapwise_analysis::Measure;
-use heapwise_diagnosis::{Certainty, Estimate, Finding};
+use heapwise_diagnosis::{Certainty, Estimate, Finding, Severity};
 
 /// So many findings are shown, each in full.
 pub(super) const FINDINGS: usize = 3;
@@ -41,8 +41,11 @@ pub(crate) struct Lead {
 }
 
 pub(super) fn lead(subject: &Subject<'_>) -> Lead {
-    let all = subject.diagnosis.findings.iter().enumerate();
-    let worth: Vec<usize> = all.filter(|(_, finding)| is_worth(subject, finding)).map(|(at, _)| at).collect();
+    let all = &subject.diagnosis.findings;
+    let last = all.iter().rposition(|finding| is_worth(subject, finding));
+    // What matters more is not left out where something behind it is shown.
+    let counts = |at: &usize| all[*at].severity > Severity::Low || is_worth(subject, &all[*at]);
+    let worth: Vec<usize> = (0..last.map_or(0, |last| last + 1)).filter(counts).collect();
     let is_nothing = worth.is_empty() && !subject.diagnosis.findings.is_empty();
     Lead { worth, nothing: if is_nothing { nothing(subject) } else { String::new() } }
 }

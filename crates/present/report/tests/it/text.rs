@@ -5,7 +5,7 @@ use crate::snapshot::compare;
 use heapwise_analysis::{
     AllocatorInside, AllocatorNumber, Analysis, BlindSpot, Breakdown, Bytes, OfAllocator, Parts, Warning,
 };
-use heapwise_diagnosis::{Diagnosis, Estimate, diagnose};
+use heapwise_diagnosis::{Diagnosis, Estimate, Finding, Severity, diagnose};
 use heapwise_report::{SourceLines, Style, TextOptions, text};
 
 const STYLE: Style = Style { color: false, width: 80 };
@@ -53,6 +53,38 @@ fn what_saves_too_little_is_not_at_the_head() {
     // What slows the heap from outside has no estimate.
     diagnosis.findings[0].estimate = Estimate::default();
     assert!(short(&diagnosis).contains("clone-of-owned"));
+}
+
+#[test]
+fn what_matters_more_stands_before_what_saves_enough() {
+    let analysis = analysis(&Sampled::default());
+    let mut diagnosis = diagnose(&analysis);
+    let findings = &mut diagnosis.findings;
+    findings.truncate(1);
+    let saves = |allocations| Estimate { allocations, ..Estimate::default() };
+    findings[0].estimate = saves(41);
+    let less = |severity, title: &str| Finding {
+        severity,
+        title: title.to_owned(),
+        estimate: saves(40),
+        ..findings[0].clone()
+    };
+    let before = [less(Severity::Medium, "matters more"), less(Severity::Low, "matters less")];
+    let behind = less(Severity::Medium, "stands behind");
+    findings.splice(0..0, before);
+    findings.push(behind);
+    let options = TextOptions { full: false, ..TextOptions::default() };
+    let report = text(&analysis, &diagnosis, &options, STYLE);
+    assert!(report.contains("1. matters more") && report.contains("\n  3. "), "{report}");
+    assert!(!report.contains("matters less") && !report.contains("stands behind"), "{report}");
+    assert!(report.contains("has the rest: 2 more findings"), "{report}");
+    // If none saves enough, none is shown.
+    diagnosis.findings.remove(2);
+    let report = text(&analysis, &diagnosis, &options, STYLE);
+    assert!(
+        report.contains("nothing here is worth a change") && !report.contains("matters more"),
+        "{report}"
+    );
 }
 
 #[test]
