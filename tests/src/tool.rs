@@ -156,12 +156,15 @@ const SMALL_TEST: &str = "budget_message";
 /// Builds a program of the workspace.
 ///
 /// Cargo chooses the features of dependencies by all packages that it is asked for, and those that tests need only if it is asked for
-/// a test. A request for a program alone would build most of its dependencies once more beside those that `cargo test --workspace`
-/// has built.
+/// a test. In the profile of the tests, a request for a program alone would build most of its dependencies once more beside those that
+/// `cargo test --workspace` has built. In another profile nothing is there, and a test would bring dependencies that no program has.
 fn cargo(program: &str, profile: &str) -> PathBuf {
     let path = program_path(program, profile);
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "--workspace", "--bin", program, "--test", SMALL_TEST]);
+    cargo.args(["build", "--quiet", "--workspace", "--bin", program]);
+    if profile == profile_name() {
+        cargo.args(["--test", SMALL_TEST]);
+    }
     cargo.args(["--profile", profile]).arg("--manifest-path").arg(workspace().join("Cargo.toml"));
     cargo.arg("--target-dir").arg(target_folder());
     let status = cargo.status().expect("cargo can be started");
