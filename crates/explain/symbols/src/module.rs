@@ -14,7 +14,7 @@ use crate::mmap::{MappedFile, Store};
 use crate::search::{self, DebugSearch};
 use crate::source_path;
 use crate::svma::Svma;
-use crate::symtab::SymbolTable;
+use crate::symtab::{self, SymbolTable};
 use crate::warning::Warning;
 
 /// The names of one file that a process had loaded.
@@ -94,6 +94,11 @@ impl fmt::Debug for ModuleSymbols {
     }
 }
 
+/// Whether it is a name that a program in C may call: neither reserved, nor of a part of a function (`read.cold`).
+fn is_plain(symbol: &[u8]) -> bool {
+    !symtab::is_reserved(symbol) && !symbol.contains(&b'.')
+}
+
 impl<'store> Tables<'store> {
     fn open(
         path: &Path,
@@ -144,9 +149,15 @@ impl<'store> Tables<'store> {
                 let mut name = raw.name;
                 if is_outermost && !name.is_some_and(demangle::is_mangled) {
                     // Only the symbol table may know the full name: of a local C++ function, or of one that the debug
-                    // information leaves out altogether.
+                    // information leaves out altogether; or the one by which others call it.
                     let symbol = self.find_symbol(svma);
-                    name = symbol.filter(|symbol| name.is_none() || demangle::is_mangled(symbol)).or(name);
+                    let is_better = |symbol: &&[u8]| match name {
+                        None => true,
+                        Some(name) => {
+                            demangle::is_mangled(symbol) || symtab::is_reserved(name) && is_plain(symbol)
+                        }
+                    };
+                    name = symbol.filter(is_better).or(name);
                 }
                 frames.push(Frame {
                     function: name.filter(|name| !name.is_empty()).map(|name| names.demangle(name)),

@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use object::read::elf::{FileHeader, Sym, SymbolTable as ElfSymbols};
 use object::{Object, ObjectSection, SectionIndex, SymbolIndex, elf};
 
+use crate::demangle;
 use crate::svma::Svma;
 
 /// How many symbols before an address are tried. More than a few only happens where labels lie inside a function.
@@ -37,21 +38,31 @@ impl<'store> SymbolTable<'store> {
     }
 
     /// The name of the function at an address: the symbol whose size covers it, or a symbol without a size in the same
-    /// section, if no other symbol starts between.
+    /// section, if no other symbol starts between. Of several at one place, the one that a program would use.
     pub(crate) fn find(&self, svma: Svma) -> Option<&'store [u8]> {
         let sorted = self.sorted.get_or_init(|| self.sort());
         let end = sorted.partition_point(|entry| entry.address <= svma.0);
         let nearest = sorted[..end].last()?.address;
         let mut sizeless = None;
+        let mut reserved: Option<(u64, &[u8])> = None;
         for entry in sorted[..end].iter().rev().take(MOST_CANDIDATES) {
+            if reserved.is_some_and(|(address, _)| entry.address != address) {
+                break;
+            }
             if entry.size > svma.0 - entry.address {
-                return self.name(entry);
+                let name = self.name(entry)?;
+                if !is_reserved(name) {
+                    return Some(name);
+                }
+                reserved.get_or_insert((entry.address, name));
             }
             if entry.size == 0 && entry.address == nearest && sizeless.is_none() {
                 sizeless = Some(entry);
             }
         }
-        sizeless.filter(|entry| self.is_same_section(entry, svma)).and_then(|entry| self.name(entry))
+        let sizeless =
+            || sizeless.filter(|entry| self.is_same_section(entry, svma)).and_then(|entry| self.name(entry));
+        reserved.map(|(_, name)| name).or_else(sizeless)
     }
 
     fn sort(&self) -> Vec<Entry> {
@@ -94,6 +105,12 @@ impl<'store> SymbolTable<'store> {
             svma.0.checked_sub(section.address()).is_some_and(|offset| offset < section.size())
         })
     }
+}
+
+/// Whether a name is one that C keeps for compilers and libraries, such as `__pthread_create_2_1`: programs call the same function by
+/// another one.
+pub(crate) fn is_reserved(name: &[u8]) -> bool {
+    name.starts_with(b"_") && !demangle::is_mangled(name)
 }
 
 /// The functions of a table, and labels without a type, which is what assembly code has.

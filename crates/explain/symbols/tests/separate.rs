@@ -221,6 +221,29 @@ fn symbols_serve_where_there_is_no_debug_information() {
     check(&bench.path("stripped"), "?");
 }
 
+/// As glibc has them: the code has a reserved name, and programs call it by another one.
+#[test]
+fn a_function_has_the_name_by_which_programs_call_it() {
+    let bench = Bench::new();
+    bench.write(
+        "library.c",
+        "__attribute__((noinline)) int __sing_2_1(int n) { return n * 3; }\n\
+         extern __typeof(__sing_2_1) sing __attribute__((alias(\"__sing_2_1\")));\n\
+         __attribute__((noinline)) int __hum(int n) { return n * 5; }\n\
+         __attribute__((noinline)) int plain(int n) { return n * 7; }\n\
+         extern __typeof(plain) __plain_alias __attribute__((alias(\"plain\")));\n\
+         int main(int n, char **v) { return __sing_2_1(n) + __hum(n) + plain(n); }\n",
+    );
+    for debug in ["-g", "-g0"] {
+        bench.run("gcc", &[debug, "-O1", "-o", "library", "library.c"]);
+        let path = bench.path("library");
+        let module = open(&path);
+        let name_at = |symbol| functions(&resolve(&module, address_of(&path, symbol)))[0].to_owned();
+        let names = ["__sing_2_1", "sing", "__hum", "plain", "__plain_alias"].map(name_at);
+        assert_eq!(names, ["sing", "sing", "__hum", "plain", "plain"], "{debug}");
+    }
+}
+
 #[test]
 fn nothing_is_known_of_addresses_outside() {
     let bench = Bench::new();
