@@ -71,8 +71,8 @@ pub(super) static RECOGNISED: &[Family] = &[
         symbols: &[Mangled("2v88internal4Heap"), Mangled("N2v87Isolate")],
         texts: &["max_old_space_size\0"],
         ..runtime(
-            "look at the objects of JavaScript with --heap-prof or a heap snapshot (node --heapsnapshot-signal); heapwise \
-             records what C and C++ allocate with malloc",
+            "look at the objects of JavaScript with a heap snapshot (node or deno with --inspect; node \
+             --heapsnapshot-signal); heapwise records what C and C++ allocate with malloc",
         )
     },
     Family {

@@ -154,6 +154,10 @@ const FAMILIES: &[Family] = &[
         "l_alloc luaM_malloc_ luaM_realloc_ luaM_saferealloc_ lj_mem_realloc lj_mem_newgco lj_mem_grow",
     ),
     memory("", "zend_mm_alloc zend_mm_alloc_huge zend_mm_chunk_alloc"),
+    memory("caml_stat_", "alloc alloc_noexc alloc_aligned_noexc calloc_noexc resize resize_noexc"),
+    copies("caml_stat_", "strdup strdup_noexc strconcat memdup wcsdup"),
+    memory("stg", "MallocBytes CallocBytes ReallocBytes MallocAlignedBytes"),
+    memory("R_chk_", "calloc realloc"),
     memory(
         "Tcl",
         "_Alloc _Realloc _AttemptAlloc _AttemptRealloc _DbCkalloc _DbCkrealloc pAlloc pRealloc pSysAlloc",
@@ -183,6 +187,17 @@ const FAMILIES: &[Family] = &[
     memory("", "talloc_named talloc_named_const talloc_size __talloc __talloc_with_prefix"),
     memory("bfd_", "malloc zmalloc realloc malloc2 realloc2 alloc alloc2 zalloc"),
     memory("ber_mem", "alloc alloc_x calloc calloc_x realloc realloc_x"),
+    // ImageMagick, GDAL, HDF5, Mesa.
+    memory("Acquire", "MagickMemory QuantumMemory AlignedMemory CriticalMemory VirtualMemory"),
+    memory("Resize", "MagickMemory QuantumMemory"),
+    memory("VSI", "Malloc Calloc Realloc Malloc2 Malloc3 MallocVerbose CallocVerbose ReallocVerbose"),
+    memory("CPL", "Malloc Calloc Realloc"),
+    copies("", "VSIStrdup CPLStrdup"),
+    memory("H5MM_", "malloc calloc realloc"),
+    copies("H5MM_", "strdup strndup xstrdup"),
+    memory("", "ralloc_size rzalloc_size reralloc_size ralloc_array_size rzalloc_array_size"),
+    copies("ralloc_", "strdup strndup memdup"),
+    texts("ralloc_", "asprintf vasprintf"),
     memory("", "_obstack_newchunk _obstack_begin call_chunkfun"),
     memory("", "lalloc alloc_clear lisp_malloc lmalloc lrealloc"),
     copies("vim_", "strsave strnsave memsave"),
@@ -293,6 +308,9 @@ mod tests {
             "_cgo_6cc2654a8ed3_Cfunc__Cmalloc",
             "Thing::operator new(unsigned long)",
             "llvm::safe_malloc(unsigned long)",
+            "caml_stat_calloc_noexc",
+            "AcquireQuantumMemory",
+            "CPLMalloc",
         ];
         for name in memory {
             assert_eq!(wrapper_kind(name), Some(WrapperKind::Memory), "{name}");
