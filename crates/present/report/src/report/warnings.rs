@@ -55,7 +55,11 @@ pub(super) fn nothing(subject: &Subject<'_>) -> Vec<Section> {
     };
     let is_entered = analysis.processes.iter().any(|process| !process.allocator.is_empty());
     if analysis.meta.interception == Interception::Attach && is_entered && !analysis.lacks_a_part() {
-        let text = "The process did not call its allocator while it was recorded: it was idle, or works in memory that it has.";
+        let text = if analysis.blind_spots.is_empty() {
+            "The process did not call its allocator while it was recorded: it was idle, or works in memory that it has."
+        } else {
+            "The process called no allocator that is recorded: it was idle, or used what is under NOT SEEN above."
+        };
         return vec![Section::new("No allocation was seen", [Block::line(Mark::Indented, text)])];
     }
     let mut blocks = vec![Block::line(Mark::Indented, what)];

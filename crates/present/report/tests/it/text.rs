@@ -7,6 +7,7 @@ use heapwise_analysis::{
 };
 use heapwise_diagnosis::{Diagnosis, Estimate, Finding, Severity, diagnose};
 use heapwise_report::{SourceLines, Style, TextOptions, text};
+use heapwise_trace::file::records::Interception;
 
 const STYLE: Style = Style { color: false, width: 80 };
 
@@ -147,6 +148,19 @@ fn why_pages_were_not_seen_is_reported_instead_of_the_accounts() {
         accounts.contains("requested and not freed") && !accounts.contains("not accounted"),
         "{accounts}"
     );
+}
+
+#[test]
+fn an_attached_process_that_called_nothing_is_said_to_be_idle_unless_some_of_it_is_not_seen() {
+    let said = |blind| {
+        let mut analysis = analysis(&Sampled { events: false, blind, ..Sampled::default() });
+        analysis.meta.interception = Interception::Attach;
+        let report = text(&analysis, &Diagnosis::default(), &TextOptions::default(), STYLE);
+        report.split_once("NO ALLOCATION WAS SEEN\n").expect("a heading").1.to_owned()
+    };
+    let idle = "did not call its allocator while it was recorded";
+    assert!(said(false).contains(idle), "{}", said(false));
+    assert!(said(true).contains("called no allocator that is recorded") && !said(true).contains(idle));
 }
 
 #[test]
