@@ -86,7 +86,9 @@ fn a_second_interrupt_stops_at_once_and_keeps_the_file() {
     let folder = run::private_folder();
     let recording = Recording::new(folder.path());
     // It goes on for so long that a busy machine cannot make the one look like the other.
-    let running = started(&recording, &STUBBORN.replace("+ 3", "+ 30"));
+    let program = STUBBORN.replace("+ 3", "+ 30");
+    assert_ne!(program, STUBBORN);
+    let running = started(&recording, &program);
     running.signal_group(libc::SIGINT);
     std::thread::sleep(Duration::from_millis(300));
     running.signal_group(libc::SIGINT);

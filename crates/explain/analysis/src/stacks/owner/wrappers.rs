@@ -155,7 +155,8 @@ const FAMILIES: &[Family] = &[
     ),
     memory("", "zend_mm_alloc zend_mm_alloc_huge zend_mm_chunk_alloc"),
     memory("caml_stat_", "alloc alloc_noexc alloc_aligned_noexc calloc_noexc resize resize_noexc"),
-    copies("caml_stat_", "strdup strdup_noexc strconcat memdup wcsdup"),
+    copies("caml_stat_", "strdup strdup_noexc memdup wcsdup"),
+    texts("caml_stat_", "strconcat"),
     memory("stg", "MallocBytes CallocBytes ReallocBytes MallocAlignedBytes"),
     memory("R_chk_", "calloc realloc"),
     memory(
@@ -190,6 +191,7 @@ const FAMILIES: &[Family] = &[
     // ImageMagick, GDAL, HDF5, Mesa.
     memory("Acquire", "MagickMemory QuantumMemory AlignedMemory CriticalMemory VirtualMemory"),
     memory("Resize", "MagickMemory QuantumMemory"),
+    copies("", "AcquireString CloneString ConstantString"),
     memory("VSI", "Malloc Calloc Realloc Malloc2 Malloc3 MallocVerbose CallocVerbose ReallocVerbose"),
     memory("CPL", "Malloc Calloc Realloc"),
     copies("", "VSIStrdup CPLStrdup"),
@@ -315,12 +317,19 @@ mod tests {
         for name in memory {
             assert_eq!(wrapper_kind(name), Some(WrapperKind::Memory), "{name}");
         }
-        for name in
-            ["xstrdup", "xmemdupz", "g_strdup", "pstrdup", "sqlite3DbStrDup", "av_strdup", "vim_strsave"]
-        {
+        for name in [
+            "xstrdup",
+            "xmemdupz",
+            "g_strdup",
+            "pstrdup",
+            "sqlite3DbStrDup",
+            "av_strdup",
+            "vim_strsave",
+            "AcquireString",
+        ] {
             assert_eq!(wrapper_kind(name), Some(WrapperKind::Copy), "{name}");
         }
-        for name in ["xasprintf", "g_strdup_printf", "psprintf", "sqlite3_mprintf"] {
+        for name in ["xasprintf", "g_strdup_printf", "psprintf", "sqlite3_mprintf", "caml_stat_strconcat"] {
             assert_eq!(wrapper_kind(name), Some(WrapperKind::Text), "{name}");
         }
     }
