@@ -25,9 +25,13 @@ pub(crate) fn idles(analysis: &Analysis, peak: &Breakdown, end: &Breakdown) -> b
     idle as f64 >= IDLE_SHARE * samples.len() as f64 && idle as u64 * width >= IDLE_NS
 }
 
-/// Whether the end is like the rest of the run, and not only what is left after clearing up.
-pub(crate) fn end_counts(analysis: &Analysis, peak: &Breakdown, end: &Breakdown) -> bool {
-    end.live.0 as f64 >= KEPT_SHARE * peak.live.0 as f64 && end.live.0 > 0 || idles(analysis, peak, end)
+/// Whether this look is like the rest of the run, and not only what is left after clearing up.
+pub(crate) fn counts(analysis: &Analysis, peak: &Breakdown, end: &Breakdown, look: &Breakdown) -> bool {
+    let process = analysis.processes.iter().find(|process| process.index == look.process);
+    // In a short run the only look may be that of the end.
+    let most = process.map_or(peak.live, |process| process.totals.peak_live_bytes.max(peak.live));
+    let has_its_data = look.live.0 > 0 && look.live.0 as f64 >= KEPT_SHARE * most.0 as f64;
+    has_its_data || idles(analysis, peak, end)
 }
 
 /// Whether the memory of the peak was returned to the system by the end: then free pages at the peak were on their way out.

@@ -28,13 +28,13 @@ impl Rule for FreePages {
         if end.as_ref().is_some_and(|end| idle::returned_memory(peak, end)) {
             return Vec::new();
         }
-        let end = end.as_ref().filter(|end| idle::end_counts(input.analysis, peak, end));
-        // Where the only snapshot with pages is that of the end, it says what the end says.
-        let at_peak = Some(peak).filter(|peak| peak.live.0 > 0);
-        let seen = at_peak
-            .map(|peak| (peak, input.analysis.moment(peak)))
-            .into_iter()
-            .chain(end.map(|end| (end, "at the end".to_owned())));
+        let last = end.as_ref().unwrap_or(peak);
+        let seen = [
+            Some((peak, input.analysis.moment(peak))),
+            end.as_ref().map(|end| (end, "at the end".to_owned())),
+        ];
+        let seen =
+            seen.into_iter().flatten().filter(|(look, _)| idle::counts(input.analysis, peak, last, look));
         let large = |b: &Breakdown| b.free_pages.0 >= LEAST_BYTES && b.free_pages.0 * 10 >= b.rss.0 * 3;
         let Some((worst, when)) = seen.filter(|(b, _)| large(b)).max_by_key(|(b, _)| b.free_pages) else {
             return Vec::new();
@@ -97,6 +97,13 @@ mod tests {
         let end = analysis.accounting.at_end;
         let peak = std::mem::replace(&mut analysis.accounting.at_peak, end);
         assert_eq!(found(&analysis), []);
+        // A few blocks are left there, too, but not the program's data.
+        let only = analysis.accounting.at_peak.as_mut().expect("it is there");
+        only.live = Bytes(10 << 20);
+        assert_eq!(found(&analysis).len(), 1);
+        analysis.processes[0].totals.peak_live_bytes = Bytes(300 << 20);
+        assert_eq!(found(&analysis), []);
+        analysis.processes[0].totals.peak_live_bytes = Bytes(24);
         analysis.accounting.at_peak = peak;
         analysis.accounting.at_end.as_mut().expect("it is there").live = Bytes(10 << 20);
         assert_eq!(findings[0].title, "the allocator keeps 80.0 MiB of free pages");
