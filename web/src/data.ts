@@ -37,8 +37,12 @@ export interface Data {
   findings: Finding[];
   /** Findings that save enough to begin with, by their places among all. */
   worth: number[];
-  /** What to say if none does; empty if there are any, or no findings. */
+  /** What to say if none does, or there are none; it may be empty. */
   nothing: string;
+  /** Where to look if there are no findings. */
+  standouts: Standout[];
+  /** What to say of that where something was not recorded, or null. */
+  only_recorded: string | null;
   strings: string[];
   frames: Frames;
   nodes: { up: number[]; frame: number[] };
@@ -52,12 +56,18 @@ export interface Data {
   thread_matrix: [number, number, number][] | null;
 }
 
+/** A place, and what it stands out with. */
+export interface Standout {
+  /** Its sites: at least one. */
+  sites: number[];
+  /** Each with the name of its measure: `["allocations", "makes 31 % of all allocations (48,201)"]`. */
+  facts: [string, string][];
+}
+
 /** Of a recording that holds a sample of the blocks: all amounts are estimates. */
 export interface Sampling {
   /** At most so many bytes lie between two recorded blocks. */
   every: number;
-  /** Samples without which nothing is said of a place. */
-  enough: number;
   /** How far the truth may be from the totals, as in `± 6.3 %`. */
   allocations: string;
   bytes: string;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Data, Moment } from "../src/data.ts";
 import { bottomUp, topDown, type CallRow } from "../src/call_trees.ts";
-import { groups, leadingSites, leads, sorted } from "../src/groups.ts";
+import { groups, leadingSites, sorted } from "../src/groups.ts";
 import { lineMeasures, lineSums } from "../src/line_sums.ts";
 import { matrix } from "../src/matrix.ts";
 import { Model } from "../src/model.ts";
@@ -23,7 +23,7 @@ function data(): Data {
       exit_blocks: 0, temporary: 60, failed: 0, lost: 0,
     },
     carried: null, peak_rss: 0, rss_note: "", peak_live_at_ns: 0, captures: 100, cut_captures: 0, caveats: [], verdict: null, moments: [], by_allocator: [],
-    pages: null, curves: { step_ns: 0, live: [], rss: [] }, marks: null, sizes: [], findings: [], worth: [], nothing: "",
+    pages: null, curves: { step_ns: 0, live: [], rss: [] }, marks: null, sizes: [], findings: [], worth: [], nothing: "", standouts: [], only_recorded: null,
     strings: ["", "everything", "main", "parse", "clone", "src/main.rs", "/x/src/main.rs", "/rust/string.rs", "libc.so"],
     frames: {
       name: [1, 2, 3, 3, 4], function: [0, 2, 3, 3, 4], file: [0, 6, 6, 6, 7], path: [0, 5, 5, 5, 7],
@@ -42,13 +42,11 @@ function data(): Data {
 
 test("of a sample, nothing is said of what it does not show", () => {
   const sampled = data();
-  sampled.sampling = { every: 65536, enough: 16, allocations: "± 9 %", bytes: "", peak_bytes: "", exit_bytes: "" };
+  sampled.sampling = { every: 65536, allocations: "± 9 %", bytes: "", peak_bytes: "", exit_bytes: "" };
   sampled.sites.samples = [15, 20, 10];
   const model = new Model(sampled);
   assert.deepEqual(model.measures.map((m) => m.id), ["allocations", "bytes", "peak_bytes", "exit_bytes", "samples"]);
   assert.deepEqual(lineMeasures(model), ["allocations", "bytes", "peak_bytes", "estimate"]);
-  const found = leads(model, groups(model, "line"));
-  assert.deepEqual(found.map((lead) => model.frame(lead.group.frame).place), ["src/main.rs:5"]);
 });
 
 test("a frame is shown with its line, and a site with its stack", () => {
@@ -102,15 +100,6 @@ test("trees of calls open from the outside and from the inside", () => {
   assert.deepEqual(of(up[0]!.below()), [[2, 70, undefined, true]]);
   assert.deepEqual(of(up[0]!.below()[0]!.below()), [[1, 70, undefined, false]]);
   assert.deepEqual(of(bottomUp(tree, [2, 2, 1], sites.allocations, keyOf, 4)), [[2, 90, 90, true], [1, 10, 100, false]]);
-});
-
-test("places that stand out are shown once, with all that they stand out with", () => {
-  const model = new Model(data());
-  const found = leads(model, groups(model, "line"));
-  assert.deepEqual(found.map((l) => [model.frame(l.group.frame).place, l.facts.map((f) => f.measure)]), [
-    ["src/main.rs:4", ["allocations", "temporary"]],
-    ["src/main.rs:5", ["peak_bytes"]],
-  ]);
 });
 
 test("each bar of the waterfall begins where the one before ends", () => {

@@ -1,9 +1,8 @@
 /** The findings, or the places that stand out. */
 
-import type { Finding } from "../data.ts";
+import type { Finding, Standout } from "../data.ts";
 import { capital, h, prose, section, type Child } from "../dom.ts";
 import { bytes, count, share, time } from "../format.ts";
-import { groups, leads, type Fact, type Lead } from "../groups.ts";
 import type { Model } from "../model.ts";
 import { excerpt, place, sourceButton, type SourceLink } from "./source.ts";
 
@@ -37,15 +36,17 @@ export function findings(model: Model, links: Links): HTMLElement {
       ...folded(cards),
     );
   }
-  const cards = leads(model, groups(model, "line")).map((lead, i) => leadCard(model, lead, i, links));
-  if (cards.length === 0) {
-    return section("findings", "Findings", "", h("p", { class: "empty" }, "No place stands out."));
+  const { standouts, only_recorded } = model.data;
+  const notes = [only_recorded, nothing].filter((note) => !!note).map((note) => h("p", {}, capital(note!)));
+  if (standouts.length === 0) {
+    return section("findings", "Findings", "", ...notes, h("p", { class: "empty" }, "No place stands out."));
   }
   return section(
     "findings",
     "Findings",
     "No rule found a known mistake. These places of your code stand out.",
-    ...cards,
+    ...notes,
+    ...standouts.map((standout, i) => standoutCard(model, standout, i, links)),
   );
 }
 
@@ -117,27 +118,21 @@ function actions(model: Model, frame: number, links: Links): HTMLElement {
   );
 }
 
-const SAYS: Record<string, (fact: Fact) => string> = {
-  allocations: (f) => `makes ${share(f.part, f.whole)} of all allocations (${count(f.part)})`,
-  peak_bytes: (f) => `holds ${share(f.part, f.whole)} of the live peak (${bytes(f.part)})`,
-  temporary: (f) => `makes ${share(f.part, f.whole)} of the temporary allocations (${count(f.part)})`,
-  exit_bytes: (f) => `still holds ${bytes(f.part)} at the exit`,
-};
 const HELPS: Record<string, string> = {
   allocations: "Borrow instead of copying, reuse a buffer, or reserve the size beforehand.",
   peak_bytes: "This is what the highest memory use consists of: hold less at once, or a smaller form of it.",
-  temporary: "Blocks that are freed at once are often not needed at all: borrow, or keep a buffer and clear it.",
-  exit_bytes: "Leaked, or kept on purpose.",
+  temporary_allocations: "Blocks that are freed at once are often not needed at all: borrow, or keep a buffer and clear it.",
+  live_at_exit_bytes: "Leaked, or kept on purpose.",
 };
 
-function leadCard(model: Model, lead: Lead, i: number, links: Links): HTMLElement {
-  const { frame, sites } = lead.group;
-  const helps = new Set(lead.facts.map((fact) => HELPS[fact.measure] ?? ""));
+function standoutCard(model: Model, { sites, facts }: Standout, i: number, links: Links): HTMLElement {
+  const frame = model.userFrame(sites[0]!);
+  const helps = new Set(facts.map(([measure]) => HELPS[measure] ?? ""));
   return h(
     "article",
-    { class: "card severity-lead", attr: { "data-lead": String(i) } },
+    { class: "card severity-standout", attr: { "data-standout": String(i) } },
     h("header", {}, h("h3", {}, h("span", { class: "rank" }, `${i + 1}`), place(model, frame))),
-    h("ul", { class: "facts" }, ...lead.facts.map((fact) => h("li", {}, SAYS[fact.measure]?.(fact) ?? ""))),
+    h("ul", { class: "facts" }, ...facts.map(([, what]) => h("li", {}, what))),
     excerpt(model, sites.map((site) => model.userFrame(site)), false),
     h("p", { class: "remedy" }, [...helps].join(" ")),
     actions(model, frame, links),

@@ -15,10 +15,10 @@ use crate::json::memory::by_allocator;
 use crate::report::allocator_names;
 use crate::report::totals::rss_note;
 use crate::report::warnings::not_seen_items;
-use crate::report::{Lead, ending, lead};
+use crate::report::{Lead, ONLY_RECORDED, Standout, ending};
 use crate::schema::report::OfAllocator;
 use heapwise_analysis::{Analysis, Measure, Sampled, Totals};
-use heapwise_diagnosis::{Diagnosis, ENOUGH_SAMPLES, Finding, Verdict};
+use heapwise_diagnosis::{Diagnosis, Finding, Verdict};
 use serde::Serialize;
 
 #[derive(Debug, Serialize)]
@@ -56,8 +56,12 @@ pub(super) struct Model {
     findings: Vec<ModelFinding>,
     /// Findings that save enough to begin with, by their places among all.
     worth: Vec<usize>,
-    /// What to say if none does; empty if there are any, or no findings.
+    /// What to say if none does, or there are none; it may be empty.
     nothing: String,
+    /// Where to look if there are no findings.
+    standouts: Vec<ModelStandout>,
+    /// What to say of that where something was not recorded.
+    only_recorded: Option<&'static str>,
     strings: Strings,
     frames: Frames,
     nodes: Nodes,
@@ -75,8 +79,6 @@ pub(super) struct Model {
 #[derive(Debug, Serialize)]
 struct ModelSampling {
     every: u64,
-    /// Samples without which nothing is said of a place.
-    enough: u64,
     allocations: String,
     bytes: String,
     peak_bytes: String,
@@ -131,6 +133,14 @@ struct ModelFinding {
     remedy: String,
 }
 
+/// A place, and what it stands out with.
+#[derive(Debug, Serialize)]
+struct ModelStandout {
+    sites: Vec<u32>,
+    /// Each with the name of its measure.
+    facts: Vec<(&'static str, String)>,
+}
+
 impl Model {
     pub(super) fn new(a: &Analysis, d: &Diagnosis, options: &HtmlOptions<'_>) -> Self {
         let mut strings = Strings::default();
@@ -144,7 +154,7 @@ impl Model {
         source_files.dedup();
         let threads = threads(a, &mut strings);
         let marks = marks(a, &mut strings);
-        let Lead { worth, nothing } = lead(a, d);
+        let Lead { worth, nothing, standouts } = Lead::new(a, d);
         Self {
             heapwise: clean(&a.meta.heapwise),
             command: clean(&crate::report::command_of(a)),
@@ -172,6 +182,8 @@ impl Model {
             findings: d.findings.iter().map(finding).collect(),
             worth,
             nothing: clean(&nothing),
+            standouts: standouts.into_iter().map(standout).collect(),
+            only_recorded: d.unseen.as_ref().map(|_| ONLY_RECORDED),
             strings,
             frames: tree.frames,
             nodes: tree.nodes,
@@ -211,7 +223,6 @@ fn sampling(analysis: &Analysis, sampled: &Sampled) -> ModelSampling {
     };
     ModelSampling {
         every: sampled.every.0,
-        enough: ENOUGH_SAMPLES,
         allocations: around(Measure::Allocations),
         bytes: around(Measure::AllocatedBytes),
         peak_bytes: around(Measure::PeakBytes),
@@ -248,6 +259,13 @@ fn caveats(a: &Analysis, d: &Diagnosis) -> Vec<Caveat> {
 fn verdict(verdict: &Verdict) -> ModelVerdict {
     let Verdict { kind, sentence, remedy } = verdict;
     ModelVerdict { kind: kind.id(), sentence: clean(sentence), remedy: clean_lines(remedy) }
+}
+
+fn standout(Standout { sites, facts }: Standout) -> ModelStandout {
+    ModelStandout {
+        sites: sites.into_iter().map(|site| site.0).collect(),
+        facts: facts.into_iter().map(|(measure, what)| (measure.name(), what)).collect(),
+    }
 }
 
 fn finding(finding: &Finding) -> ModelFinding {

@@ -7,6 +7,7 @@ pub(crate) mod allocators;
 mod course;
 mod findings;
 mod head;
+mod lead;
 mod marks;
 mod places;
 pub(crate) mod resident;
@@ -19,8 +20,9 @@ pub(crate) mod warnings;
 
 pub use head::command_line;
 pub(crate) use head::{allocator_names, command_of, ending};
+pub(crate) use lead::Lead;
 pub use rows::{function_of, place_of};
-pub(crate) use short::Lead;
+pub(crate) use standouts::{ONLY_RECORDED, Standout};
 
 use crate::document::{self, Document, Role, Section, Words};
 use crate::source::SourceLines;
@@ -154,12 +156,6 @@ fn document(analysis: &Analysis, diagnosis: &Diagnosis, options: &TextOptions, s
         sections: BEFORE.iter().chain(parts).flat_map(|part| part(&subject)).collect(),
         ..Document::default()
     }
-}
-
-/// What a page begins with.
-pub(crate) fn lead(analysis: &Analysis, diagnosis: &Diagnosis) -> Lead {
-    let (options, style) = (TextOptions::default(), Style { color: false, width: 0 });
-    short::lead(&Subject { analysis, diagnosis, options: &options, style, rows: Rows::default() })
 }
 
 /// How many are not shown, with their noun: `and 3 more places`.

@@ -69,6 +69,11 @@ impl Row {
         (most.map_or("", |(via, _)| via), used.count())
     }
 
+    /// All that belongs to it.
+    pub(crate) fn sites(&self) -> impl Iterator<Item = SiteId> {
+        self.sites.iter().map(|(site, _, _)| *site)
+    }
+
     /// The site with most of a measure, and how many others have some of it.
     pub(crate) fn main_site(&self, measure: Measure) -> Option<(SiteId, usize)> {
         let used = self.sites.iter().filter(|s| measure.of(&s.2) > 0);
@@ -115,7 +120,7 @@ impl Rows {
 
     /// The row that a site belongs to.
     pub(crate) fn of(&self, site: SiteId) -> Option<&Row> {
-        self.list.iter().find(|row| row.sites.iter().any(|(id, _, _)| *id == site))
+        self.list.iter().find(|row| row.sites().any(|id| id == site))
     }
 
     /// The rows with most of a measure, most first.

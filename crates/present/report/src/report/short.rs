@@ -26,28 +26,18 @@ pub(super) fn first_findings(subject: &Subject<'_>) -> Vec<Section> {
 
 /// Where those that are shown are in the whole list.
 fn shown(subject: &Subject<'_>) -> Vec<usize> {
-    let mut shown = lead(subject).worth;
+    let mut shown = worth(subject);
     shown.truncate(FINDINGS.min(subject.options.top));
     shown
 }
 
-/// What a page begins with, so that it says first what a terminal says first.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Lead {
-    /// Findings that are worth it, by their places in the whole list.
-    pub(crate) worth: Vec<usize>,
-    /// What to say if there are findings and none of them is.
-    pub(crate) nothing: String,
-}
-
-pub(super) fn lead(subject: &Subject<'_>) -> Lead {
+/// Findings that are worth it, by their places in the whole list.
+pub(super) fn worth(subject: &Subject<'_>) -> Vec<usize> {
     let all = &subject.diagnosis.findings;
     let last = all.iter().rposition(|finding| is_worth(subject, finding));
     // What matters more is not left out where something behind it is shown.
     let counts = |at: &usize| all[*at].severity > Severity::Low || is_worth(subject, &all[*at]);
-    let worth: Vec<usize> = (0..last.map_or(0, |last| last + 1)).filter(counts).collect();
-    let is_nothing = worth.is_empty() && !subject.diagnosis.findings.is_empty();
-    Lead { worth, nothing: if is_nothing { nothing(subject) } else { String::new() } }
+    (0..last.map_or(0, |last| last + 1)).filter(counts).collect()
 }
 
 /// Whether following a finding saves enough to begin with it. What has no estimate is for the reader to judge, unless it is a hint.
@@ -70,7 +60,7 @@ fn is_worth(subject: &Subject<'_>, finding: &Finding) -> bool {
 }
 
 /// What to say if nothing is worth it.
-fn nothing(subject: &Subject<'_>) -> String {
+pub(super) fn nothing(subject: &Subject<'_>) -> String {
     let verdict = match subject.diagnosis.unseen {
         // That is not the whole program.
         Some(_) => "of what is recorded, no",
@@ -108,7 +98,7 @@ pub(super) fn first_places(subject: &Subject<'_>) -> Vec<Section> {
 
 /// Whether calls of the allocator take enough time to be what a reader looks at first. Where it was not measured, counts are all
 /// that there is.
-fn is_about_time(subject: &Subject<'_>) -> bool {
+pub(super) fn is_about_time(subject: &Subject<'_>) -> bool {
     time_in_calls(subject).is_none_or(|spent| spent.saturating_mul(WORTH) >= subject.analysis.duration.0)
 }
 

@@ -3,7 +3,9 @@
 use crate::sample::{Sampled, analysis};
 use heapwise_analysis::{Analysis, Bytes, Nanos};
 use heapwise_diagnosis::{Certainty, Diagnosis, Estimate, Finding, Severity, diagnose};
-use heapwise_report::{Absence, Freed, HtmlOptions, SourceFile, Sources, ThreadMatrix, html};
+use heapwise_report::{
+    Absence, Freed, HtmlOptions, SourceFile, Sources, Style, TextOptions, ThreadMatrix, html, text,
+};
 use heapwise_trace::file::records::Interception;
 use serde_json::Value;
 
@@ -58,6 +60,49 @@ fn the_data_are_those_of_the_recording() {
         (&Value::Null, &Value::Null, &Value::Null)
     );
     assert!(numbers(&sites["time"]).is_empty() && numbers(&sites["pinned"]).is_empty(), "not measured");
+}
+
+/// What a page says of a program in which no rule finds anything: its first words, and each place with what it stands out with.
+fn without_findings(analysis: &Analysis) -> (String, Vec<(String, Vec<String>)>) {
+    let (_, data) = page(analysis, &Diagnosis::default(), &HtmlOptions::default());
+    let standout = |standout: &Value| {
+        let facts = standout["facts"].as_array().expect("a list").iter();
+        let facts = facts.map(|fact| fact[1].as_str().expect("text").to_owned()).collect();
+        (stack(&data, numbers(&standout["sites"])[0] as usize).remove(0), facts)
+    };
+    let standouts = data["standouts"].as_array().expect("a list").iter().map(standout).collect();
+    (data["nothing"].as_str().expect("text").to_owned(), standouts)
+}
+
+#[test]
+fn without_findings_the_page_says_what_the_text_says() {
+    let bullets = |analysis: &Analysis| {
+        let report = text(
+            analysis,
+            &Diagnosis::default(),
+            &TextOptions::default(),
+            Style { color: false, width: 200 },
+        );
+        report.lines().filter_map(|line| Some(line.strip_prefix("  - ")?.to_owned())).collect::<Vec<_>>()
+    };
+    let counted = analysis(&Sampled::default());
+    let (nothing, standouts) = without_findings(&counted);
+    assert_eq!(nothing, "");
+    let facts = |standouts: &[(String, Vec<String>)]| {
+        standouts.iter().map(|(_, facts)| facts.len()).collect::<Vec<_>>()
+    };
+    assert_eq!(facts(&standouts), [2, 1], "a place once, with all of it: {standouts:?}");
+    let said = |standouts: &[(String, Vec<String>)], text: &[String]| {
+        standouts.iter().flat_map(|(_, facts)| facts).all(|fact| text.iter().any(|line| line.ends_with(fact)))
+    };
+    assert!(said(&standouts, &bullets(&counted)), "{standouts:?} {:?}", bullets(&counted));
+    // Where calls of the allocator take little of the run, it does not matter who calls it most.
+    let timed = analysis(&Sampled { takes: Some(1), ..Sampled::default() });
+    let (nothing, standouts) = without_findings(&timed);
+    assert!(nothing.starts_with("there is little time to gain: calls of the allocator take"), "{nothing}");
+    assert!(bullets(&timed).contains(&nothing), "{nothing} {:?}", bullets(&timed));
+    assert_eq!(facts(&standouts), [1], "{standouts:?}");
+    assert!(standouts[0].1[0].starts_with("holds ") && said(&standouts, &bullets(&timed)), "{standouts:?}");
 }
 
 #[test]

@@ -33,6 +33,8 @@ pub(crate) struct Sampled {
     pub(crate) clones: u64,
     /// The names of the program's marks, if it has any.
     pub(crate) marks: Option<&'static str>,
+    /// Microseconds that each allocation takes, if they were measured.
+    pub(crate) takes: Option<u32>,
 }
 
 impl Default for Sampled {
@@ -47,6 +49,7 @@ impl Default for Sampled {
             file: "/home/user/contest/src/parse.rs",
             clones: 20,
             marks: None,
+            takes: None,
         }
     }
 }
@@ -177,6 +180,15 @@ fn mark([main, worker]: &mut [Vec<Event>; 2]) {
     worker.push(mark(MarkKind::End, 4, 7));
 }
 
+/// Adds how long each allocation takes.
+fn time(events: &mut Vec<Event>, ticks: u32) {
+    let timed = events.drain(..).flat_map(|event| {
+        let time = matches!(event, Event::Alloc { .. }).then_some(Event::Timed { ticks });
+        [event].into_iter().chain(time)
+    });
+    *events = timed.collect();
+}
+
 /// The recording's bytes.
 pub(crate) fn recording(sampled: &Sampled) -> Vec<u8> {
     let spot = BlindSpot {
@@ -213,6 +225,9 @@ pub(crate) fn recording(sampled: &Sampled) -> Vec<u8> {
         w.nodes(&nodes()).expect("memory");
         let mut encoder = EventsEncoder::default();
         let mut events = events(sampled.clones);
+        if let Some(ticks) = sampled.takes {
+            events.iter_mut().for_each(|thread| time(thread, ticks));
+        }
         if let Some(name) = sampled.marks {
             mark(&mut events);
             let names = [name, "round", "half way", "last round"].map(str::to_owned).to_vec();
