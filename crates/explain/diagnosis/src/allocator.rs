@@ -21,7 +21,7 @@ pub(crate) fn with_most(
 
 /// By the path of a library, by a type such as `tikv_jemallocator::Jemalloc`, or by the allocator's own name. A path may have
 /// a word of another allocator in its folders.
-fn by_name(name: &str) -> &'static Family {
+pub(crate) fn by_name(name: &str) -> &'static Family {
     let family = match name.rsplit_once('/') {
         Some((_, file)) => by_library(file),
         None => by_library(name).or_else(|| by_type(name)),

@@ -3,9 +3,9 @@
 use super::places::{self, TABLES};
 use super::{Subject, counted, findings};
 use crate::document::{Block, Mark, Section, Words};
-use crate::units::{share, time};
-use heapwise_analysis::Measure;
-use heapwise_diagnosis::{Certainty, Estimate, Finding, Severity};
+use crate::units::{about, share, time};
+use heapwise_analysis::{Analysis, Measure};
+use heapwise_diagnosis::{Certainty, Estimate, Finding, Severity, time_of_pages_again};
 
 /// So many findings are shown, each in full.
 pub(super) const FINDINGS: usize = 3;
@@ -74,7 +74,15 @@ pub(super) fn nothing(subject: &Subject<'_>) -> String {
 fn spent(subject: &Subject<'_>) -> Option<String> {
     let (spent, all) = (time_in_calls(subject)?, subject.analysis.duration.0);
     let calls = if subject.diagnosis.unseen.is_some() { "its calls" } else { "calls of the allocator" };
-    Some(format!("{calls} take {} of {}", time(spent), time(all)))
+    let pages = pages_again(subject.analysis)
+        .map(|pages| format!(", and new pages for large blocks {}", about(pages)));
+    Some(format!("{calls} take {} of {}{}", time(spent), time(all), pages.unwrap_or_default()))
+}
+
+/// Estimated nanoseconds in which pages of large blocks are mapped anew that were there before, if that is worth something.
+pub(super) fn pages_again(analysis: &Analysis) -> Option<u64> {
+    let pages = time_of_pages_again(analysis).0;
+    (pages.saturating_mul(WORTH) >= analysis.duration.0 && pages > 0).then_some(pages)
 }
 
 /// Where calls of the allocator take little: that there is no more to gain.
@@ -96,10 +104,11 @@ pub(super) fn first_places(subject: &Subject<'_>) -> Vec<Section> {
     ranking.and_then(|ranking| places::some(subject, ranking, PLACES)).into_iter().collect()
 }
 
-/// Whether calls of the allocator take enough time to be what a reader looks at first. Where it was not measured, counts are all
+/// Whether calls of the allocator, or the pages of its blocks, take enough time to be what a reader looks at first. Where it was not measured, counts are all
 /// that there is.
 pub(super) fn is_about_time(subject: &Subject<'_>) -> bool {
-    time_in_calls(subject).is_none_or(|spent| spent.saturating_mul(WORTH) >= subject.analysis.duration.0)
+    let is_much = |spent: u64| spent.saturating_mul(WORTH) >= subject.analysis.duration.0;
+    pages_again(subject.analysis).is_some() || time_in_calls(subject).is_none_or(is_much)
 }
 
 /// What is left out.

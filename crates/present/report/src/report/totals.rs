@@ -1,8 +1,8 @@
 //! The sums.
 
-use super::{Subject, counted};
+use super::{Subject, counted, short};
 use crate::document::{Block, Cell, Column, Section, Table, Words};
-use crate::units::{bytes, count, share, time};
+use crate::units::{about, bytes, count, share, time};
 use heapwise_analysis::Analysis;
 use heapwise_diagnosis::Diagnosis;
 
@@ -76,6 +76,10 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
             samples => format!("± {}, from {} measured calls", time(measured.error.0), count(samples)),
         };
         row("in allocator", time(measured.time.0), note);
+    }
+    if let Some(pages) = short::pages_again(analysis) {
+        let note = "estimate: large blocks are mapped anew each time";
+        row("new pages", about(pages), note.to_owned());
     }
     let troubles = [
         ("refused", t.failed_allocations, "calls that the allocator could not fulfil"),

@@ -35,6 +35,8 @@ pub(crate) struct Sampled {
     pub(crate) marks: Option<&'static str>,
     /// Microseconds that each allocation takes, if they were measured.
     pub(crate) takes: Option<u32>,
+    /// Bytes of each block that is copied.
+    pub(crate) copy: u64,
 }
 
 impl Default for Sampled {
@@ -50,6 +52,7 @@ impl Default for Sampled {
             clones: 20,
             marks: None,
             takes: None,
+            copy: 24,
         }
     }
 }
@@ -118,14 +121,14 @@ fn symbols(function: &str, file: &str) -> Symbols {
 }
 
 /// The main thread's events and the worker's, a millisecond per epoch.
-fn events(clones: u64) -> [Vec<Event>; 2] {
+fn events(clones: u64, copy: u64) -> [Vec<Event>; 2] {
     let mut main = vec![Event::Epoch(Epoch(1)), alloc(0x1000, 64 << 10, 5), alloc(0x2000_0000, 100, 7)];
     for i in 0..50u64 {
         main.push(Event::Epoch(Epoch(2 + i)));
         for j in 0..20 {
             if j < clones {
-                main.push(alloc(0x10_0000, 24, 3));
-                main.push(free(0x10_0000));
+                main.push(alloc(1 << 40, copy, 3));
+                main.push(free(1 << 40));
             }
             main.push(alloc(0x20_0000 + (i * 20 + j) * 64, 48, 4));
         }
@@ -224,7 +227,7 @@ pub(crate) fn recording(sampled: &Sampled) -> Vec<u8> {
     if sampled.events {
         w.nodes(&nodes()).expect("memory");
         let mut encoder = EventsEncoder::default();
-        let mut events = events(sampled.clones);
+        let mut events = events(sampled.clones, sampled.copy);
         if let Some(ticks) = sampled.takes {
             events.iter_mut().for_each(|thread| time(thread, ticks));
         }

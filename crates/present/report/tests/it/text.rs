@@ -112,6 +112,19 @@ fn without_findings_there_are_bullets() {
 }
 
 #[test]
+fn large_blocks_that_are_mapped_anew_each_time_are_time_although_no_call_takes_it() {
+    let report = |copy| {
+        let analysis = analysis(&Sampled { takes: Some(1), copy, ..Sampled::default() });
+        text(&analysis, &Diagnosis::default(), &TextOptions::default(), Style { color: false, width: 120 })
+    };
+    let small = report(24);
+    assert!(small.contains("little time to gain") && !small.contains("new pages"), "{small}");
+    let large = report(32 << 20);
+    assert!(large.contains("new pages") && !large.contains("little time to gain"), "{large}");
+    assert!(large.contains("parse.rs:42) makes 100 % of the temporary allocations"), "{large}");
+}
+
+#[test]
 fn at_120_columns_with_stacks_and_a_blind_spot() {
     let options =
         TextOptions { stacks: true, folder: Some("/home/user/contest".into()), ..TextOptions::default() };
