@@ -119,6 +119,7 @@ function actions(model: Model, frame: number, links: Links): HTMLElement {
 }
 
 const HELPS: Record<string, string> = {
+  allocated_bytes: "The system has to fill each new page with zeros: keep such blocks and use them again.",
   allocations: "Borrow instead of copying, reuse a buffer, or reserve the size beforehand.",
   peak_bytes: "This is what the highest memory use consists of: hold less at once, or a smaller form of it.",
   temporary_allocations: "Blocks that are freed at once are often not needed at all: borrow, or keep a buffer and clear it.",

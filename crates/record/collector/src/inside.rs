@@ -12,7 +12,7 @@ use crate::examine::Examiner;
 use crate::hooks::Planner;
 use crate::inject::children::Children;
 use crate::session::{Session, Settings};
-use crate::sys::page_bytes;
+use crate::sys::{Cpu, page_bytes};
 use crate::usable::Probes;
 use crate::{output, sys, ticks};
 use heapwise_trace::file::records::{Interception, Meta, RunEnd};
@@ -45,7 +45,7 @@ pub struct Inside {
     control: Arc<Control>,
     thread: JoinHandle<(Outcome, Packer)>,
     started: Instant,
-    cpu_before_ns: u64,
+    cpu_before: Cpu,
     clocks: ticks::Moment,
     path: PathBuf,
 }
@@ -106,7 +106,7 @@ impl Inside {
             .map_err(failed("cannot start a thread"))
             .inspect_err(|_: &ErrorKind| output::remove(request.output))?;
         let path = request.output.to_owned();
-        Ok(Self { session, control, thread, started, cpu_before_ns: sys::own_cpu_ns(), clocks, path })
+        Ok(Self { session, control, thread, started, cpu_before: Cpu::own(), clocks, path })
     }
 
     /// Where the recorder finds the shared memory.
@@ -126,6 +126,7 @@ impl Inside {
             Ok(both) => both,
             Err(panic) => std::panic::resume_unwind(panic),
         };
+        let cpu = Cpu::own().since(self.cpu_before);
         let run_end = RunEnd {
             duration_ns: duration.as_nanos() as u64,
             stopped_early: outcome.stopped_early,
@@ -134,7 +135,8 @@ impl Inside {
             shared_pages_count_once: outcome.shared_pages_count_once,
             allocators_inside: Vec::new(),
             // The collector's threads are a part of it.
-            cpu_ns: sys::own_cpu_ns().saturating_sub(self.cpu_before_ns),
+            cpu_ns: cpu.all_ns,
+            system_ns: cpu.system_ns,
             ticks_per_second: self.clocks.ticks_per_second(),
             ticks_overhead: ticks::overhead(),
             refusals: outcome.refusals,

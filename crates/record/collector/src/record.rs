@@ -10,7 +10,7 @@ use crate::inject::children::{Children, NotRecorded};
 use crate::inject::image::Image;
 use crate::rotation::{Files, Rotation};
 use crate::session::{PreloadLibrary, Session, Settings};
-use crate::sys::page_bytes;
+use crate::sys::{Cpu, page_bytes};
 use crate::usable::{Build, Probes};
 use crate::{inject, nested, output, signals, strays, sys, ticks, unreached};
 use heapwise_trace::file::Error as FileError;
@@ -277,13 +277,15 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         (exit, ended.unwrap_or_else(Instant::now), outcome)
     });
 
+    // That of the whole run says nothing of its last part.
+    let cpu = if has_parts { Cpu::default() } else { Cpu::of_children() };
     let run_end = RunEnd {
         exit_code: exit.and_then(|e| e.code),
         signal: exit.and_then(|e| e.signal),
         duration_ns: ended.duration_since(started).as_nanos() as u64,
         blind_spots: unseen(pid, &session, &outcome, &request, not_written.as_deref()),
-        // That of the whole run says nothing of its last part.
-        cpu_ns: if has_parts { 0 } else { sys::cpu_of_children_ns() },
+        cpu_ns: cpu.all_ns,
+        system_ns: cpu.system_ns,
         ..run_end(&outcome, &session, &clocks)
     };
     let packed = packer.finish(&run_end);

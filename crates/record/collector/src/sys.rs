@@ -304,30 +304,47 @@ pub(crate) fn wait_for_children() {
     }
 }
 
-/// Processor time of all children that were waited for.
-pub(crate) fn cpu_of_children_ns() -> u64 {
-    cpu_ns(libc::RUSAGE_CHILDREN)
+/// Processor time in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cpu {
+    pub(crate) all_ns: u64,
+    /// The part in the kernel.
+    pub(crate) system_ns: u64,
 }
 
-/// Processor time of this process.
-pub(crate) fn own_cpu_ns() -> u64 {
-    cpu_ns(libc::RUSAGE_SELF)
+impl Cpu {
+    /// That of all children that were waited for.
+    pub(crate) fn of_children() -> Self {
+        Self::of(libc::RUSAGE_CHILDREN)
+    }
+
+    /// That of this process.
+    pub(crate) fn own() -> Self {
+        Self::of(libc::RUSAGE_SELF)
+    }
+
+    pub(crate) fn since(self, before: Self) -> Self {
+        Self {
+            all_ns: self.all_ns.saturating_sub(before.all_ns),
+            system_ns: self.system_ns.saturating_sub(before.system_ns),
+        }
+    }
+
+    fn of(whose: libc::c_int) -> Self {
+        // SAFETY: zeros are a valid structure of numbers, which the kernel fills in.
+        let usage = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            libc::getrusage(whose, &raw mut usage);
+            usage
+        };
+        let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1000;
+        Self { all_ns: ns(usage.ru_utime) + ns(usage.ru_stime), system_ns: ns(usage.ru_stime) }
+    }
 }
 
 /// Processor time of this thread.
 pub(crate) fn thread_cpu() -> Duration {
-    Duration::from_nanos(cpu_ns(libc::RUSAGE_THREAD))
-}
-
-fn cpu_ns(whose: libc::c_int) -> u64 {
-    // SAFETY: zeros are a valid structure of numbers, which the kernel fills in.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(whose, &raw mut usage);
-        usage
-    };
-    let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1000;
-    ns(usage.ru_utime) + ns(usage.ru_stime)
+    Duration::from_nanos(Cpu::of(libc::RUSAGE_THREAD).all_ns)
 }
 
 /// Does something with all signals blocked on this thread, which a thread that it starts inherits: signals are the program's.

@@ -64,32 +64,37 @@ pub(super) fn nothing(subject: &Subject<'_>) -> String {
     let verdict = match subject.diagnosis.unseen {
         // That is not the whole program.
         Some(_) => "of what is recorded, no",
+        // Nor does a rule say how to save that.
+        None if pages_again(subject.analysis).is_some() => "no",
         None => "nothing here is worth a change: no",
     };
     let spent = spent(subject).map(|spent| format!("; {spent}")).unwrap_or_default();
     format!("{verdict} finding saves {} of the time or of the live peak{spent}", share(1, WORTH))
 }
 
-/// What calls of the allocator take of the run, where that was measured.
+/// What calls of the allocator take of the run, where that was measured, and what new pages of its blocks take.
 fn spent(subject: &Subject<'_>) -> Option<String> {
     let (spent, all) = (time_in_calls(subject)?, subject.analysis.duration.0);
     let calls = if subject.diagnosis.unseen.is_some() { "its calls" } else { "calls of the allocator" };
-    let pages = pages_again(subject.analysis)
-        .map(|pages| format!(", and new pages for large blocks {}", about(pages)));
+    let pages = pages_again(subject.analysis);
+    let pages = pages.map(|pages| format!(", and new pages for large blocks up to {}", about(pages)));
     Some(format!("{calls} take {} of {}{}", time(spent), time(all), pages.unwrap_or_default()))
 }
 
-/// Estimated nanoseconds in which pages of large blocks are mapped anew that were there before, if that is worth something.
+/// Nanoseconds that it takes at most to map pages of large blocks anew, if that is worth something.
 pub(super) fn pages_again(analysis: &Analysis) -> Option<u64> {
     let pages = time_of_pages_again(analysis).0;
-    (pages.saturating_mul(WORTH) >= analysis.duration.0 && pages > 0).then_some(pages)
+    (pages > 0 && pages.saturating_mul(WORTH) >= analysis.duration.0).then_some(pages)
 }
 
-/// Where calls of the allocator take little: that there is no more to gain.
+/// Where calls of the allocator take little: that there is no more to gain, or where the time is.
 pub(super) fn little_time(subject: &Subject<'_>) -> Option<String> {
     let spent = spent(subject).filter(|_| !is_about_time(subject))?;
     let part = if subject.diagnosis.unseen.is_some() { "in what is recorded " } else { "" };
-    Some(format!("{part}there is little time to gain: {spent}"))
+    Some(match pages_again(subject.analysis) {
+        Some(_) => format!("{part}{spent}: keep such blocks and use them again"),
+        None => format!("{part}there is little time to gain: {spent}"),
+    })
 }
 
 /// Nanoseconds in calls of the allocator, where that was measured.
@@ -104,11 +109,10 @@ pub(super) fn first_places(subject: &Subject<'_>) -> Vec<Section> {
     ranking.and_then(|ranking| places::some(subject, ranking, PLACES)).into_iter().collect()
 }
 
-/// Whether calls of the allocator, or the pages of its blocks, take enough time to be what a reader looks at first. Where it was not measured, counts are all
+/// Whether calls of the allocator take enough time to be what a reader looks at first. Where it was not measured, counts are all
 /// that there is.
 pub(super) fn is_about_time(subject: &Subject<'_>) -> bool {
-    let is_much = |spent: u64| spent.saturating_mul(WORTH) >= subject.analysis.duration.0;
-    pages_again(subject.analysis).is_some() || time_in_calls(subject).is_none_or(is_much)
+    time_in_calls(subject).is_none_or(|spent| spent.saturating_mul(WORTH) >= subject.analysis.duration.0)
 }
 
 /// What is left out.

@@ -78,7 +78,7 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
         row("in allocator", time(measured.time.0), note);
     }
     if let Some(pages) = short::pages_again(analysis) {
-        let note = "estimate: large blocks are mapped anew each time";
+        let note = "at most: large blocks are mapped anew each time";
         row("new pages", about(pages), note.to_owned());
     }
     let troubles = [

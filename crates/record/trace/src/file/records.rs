@@ -301,6 +301,8 @@ pub struct RunEnd {
     /// Processor time of the command and of what it started and waited for, with that of recording, in nanoseconds; 0 if it is
     /// not known.
     pub cpu_ns: u64,
+    /// The part of it that they were in the kernel; 0 if that is not known.
+    pub system_ns: u64,
     /// Ticks of the processor's clock in a second, as far as events have ticks.
     pub ticks_per_second: u64,
     /// Ticks between two readings of that clock with nothing in between.
