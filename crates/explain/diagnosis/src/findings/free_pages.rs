@@ -2,11 +2,12 @@
 
 use super::{Occurrence, Rule};
 use crate::allocator;
-use crate::finding::{Certainty, Estimate};
+use crate::finding::{Certainty, Estimate, Severity};
 use crate::idle;
 use crate::rule_input::RuleInput;
 use crate::units::{bytes, share};
-use heapwise_analysis::Breakdown;
+use crate::weigh;
+use heapwise_analysis::{Analysis, Breakdown, Bytes};
 
 pub(crate) struct FreePages;
 
@@ -22,44 +23,81 @@ impl Rule for FreePages {
         true
     }
 
+    /// By what is kept. If the peak would be no lower without it, it is for the owner to say whether what stays resident matters.
+    fn severity(&self, input: &RuleInput<'_>, occurrence: &Occurrence<'_>) -> Option<Severity> {
+        let peak_bytes = kept(input).map_or(Bytes(0), |(worst, _)| worst.free_pages);
+        let severity = weigh::severity(input, None, &[], &Estimate { peak_bytes, ..Estimate::default() })?;
+        let lowers_the_peak = occurrence.estimate.peak_bytes.0 > 0;
+        Some(if lowers_the_peak { severity } else { severity.min(Severity::Medium) })
+    }
+
     fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Occurrence<'a>> {
-        let accounting = &input.analysis.accounting;
-        let (Some(peak), end) = (&accounting.at_peak, &accounting.at_end) else { return Vec::new() };
-        if end.as_ref().is_some_and(|end| idle::returned_memory(peak, end)) {
-            return Vec::new();
-        }
-        let last = end.as_ref().unwrap_or(peak);
-        let seen = [
-            Some((peak, input.analysis.moment(peak))),
-            end.as_ref().map(|end| (end, "at the end".to_owned())),
-        ];
-        let seen =
-            seen.into_iter().flatten().filter(|(look, _)| idle::counts(input.analysis, peak, last, look));
-        let large = |b: &Breakdown| b.free_pages.0 >= LEAST_BYTES && b.free_pages.0 * 10 >= b.rss.0 * 3;
-        let Some((worst, when)) = seen.filter(|(b, _)| large(b)).max_by_key(|(b, _)| b.free_pages) else {
-            return Vec::new();
-        };
+        let Some((worst, when)) = kept(input) else { return Vec::new() };
+        let (gain, most_live) = (gain(input.analysis, worst), most_live(input.analysis, worst));
         vec![Occurrence {
             certainty: Certainty::Certain,
             title: format!("the allocator keeps {} of free pages", bytes(worst.free_pages.0)),
             place: None,
             sites: Vec::new(),
-            evidence: vec![
-                format!(
+            evidence: [
+                Some(format!(
                     "{when} {} of {} resident are free pages: without a live block",
                     bytes(worst.free_pages.0),
                     bytes(worst.rss.0)
-                ),
-                format!(
+                )),
+                Some(format!(
                     "that is {}; live blocks are {}",
                     share(worst.free_pages.0, worst.rss.0),
                     bytes(worst.live.0)
-                ),
-            ],
-            estimate: Estimate { peak_bytes: worst.free_pages, ..Estimate::default() },
+                )),
+                // More than is resident was live in part only by name.
+                (gain.0 == 0 && most_live <= highest(input.analysis, worst)).then(|| {
+                    format!("the peak would be hardly lower: {} were live at one time", bytes(most_live.0))
+                }),
+            ]
+            .into_iter()
+            .flatten()
+            .collect(),
+            estimate: Estimate { peak_bytes: gain, ..Estimate::default() },
             remedy: allocator::with_most(input.analysis, worst, |parts| parts.free_pages).free_pages.into(),
         }]
     }
+}
+
+/// The look at which the allocator had most free pages, and when that was, if they are many.
+fn kept<'a>(input: &'a RuleInput<'a>) -> Option<(&'a Breakdown, String)> {
+    let accounting = &input.analysis.accounting;
+    let (Some(peak), end) = (&accounting.at_peak, &accounting.at_end) else { return None };
+    if end.as_ref().is_some_and(|end| idle::returned_memory(peak, end)) {
+        return None;
+    }
+    let last = end.as_ref().unwrap_or(peak);
+    let seen =
+        [Some((peak, input.analysis.moment(peak))), end.as_ref().map(|end| (end, "at the end".to_owned()))];
+    let seen = seen.into_iter().flatten().filter(|(look, _)| idle::counts(input.analysis, peak, last, look));
+    let large = |b: &Breakdown| b.free_pages.0 >= LEAST_BYTES && b.free_pages.0 * 10 >= b.rss.0 * 3;
+    seen.filter(|(b, _)| large(b)).max_by_key(|(b, _)| b.free_pages)
+}
+
+/// How much lower the peak would be without these pages: no more than what the most live blocks, and all that is not heap, leave of it.
+fn gain(analysis: &Analysis, worst: &Breakdown) -> Bytes {
+    let most_live = most_live(analysis, worst).0;
+    let needed = most_live.saturating_add(worst.not_heap.0).saturating_add(worst.unrecorded.0);
+    let gain = worst.free_pages.0.min(highest(analysis, worst).0.saturating_sub(needed));
+    // Less is nothing to begin with.
+    Bytes(if gain >= LEAST_BYTES { gain } else { 0 })
+}
+
+fn most_live(analysis: &Analysis, worst: &Breakdown) -> Bytes {
+    let process = analysis.processes.iter().find(|process| process.index == worst.process);
+    process.map_or(worst.live, |process| process.totals.peak_live_bytes.max(worst.live))
+}
+
+/// The highest resident set that was seen of that process.
+fn highest(analysis: &Analysis, worst: &Breakdown) -> Bytes {
+    let of_all = if analysis.processes.len() == 1 { analysis.memory.peak_rss } else { Bytes(0) };
+    let at_peak = analysis.accounting.at_peak.as_ref().filter(|peak| peak.process == worst.process);
+    of_all.max(worst.rss).max(at_peak.map_or(Bytes(0), |peak| peak.rss))
 }
 
 #[cfg(test)]
@@ -107,6 +145,21 @@ mod tests {
         analysis.accounting.at_peak = peak;
         analysis.accounting.at_end.as_mut().expect("it is there").live = Bytes(10 << 20);
         assert_eq!(findings[0].title, "the allocator keeps 80.0 MiB of free pages");
+        assert_eq!(
+            (findings[0].estimate.peak_bytes, findings[0].severity),
+            (Bytes(80 << 20), Severity::High)
+        );
+        // If all of it was live before, the peak needs it.
+        let mut with_most_live = |most_live: u64| {
+            analysis.processes[0].totals.peak_live_bytes = Bytes(most_live);
+            found(&analysis).remove(0)
+        };
+        let needed = with_most_live(95 << 20);
+        assert_eq!((needed.estimate.peak_bytes, needed.severity), (Bytes(0), Severity::Medium));
+        assert_eq!(needed.evidence[2], "the peak would be hardly lower: 95.0 MiB were live at one time");
+        assert_eq!(with_most_live(101 << 20).evidence.len(), 2, "not all of that was resident");
+        assert_eq!(with_most_live(40 << 20).estimate.peak_bytes, Bytes(60 << 20));
+        with_most_live(24);
         assert!(findings[0].evidence[0].starts_with("at the end"), "{:?}", findings[0].evidence);
         assert!(findings[0].remedy.contains("malloc_trim"));
         // Of several allocators the one that has the pages counts.
