@@ -413,6 +413,7 @@ impl Piece {
                     ticks_per_second: peak_rss.0,
                     ticks_overhead: duration.0,
                     cpu_ns: 0,
+                    system_ns: duration.0,
                     refusals: vec![Refusal {
                         what: spot.clone(),
                         why: stopped.clone().unwrap_or_default(),
