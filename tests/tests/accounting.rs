@@ -248,3 +248,39 @@ fn after_a_look_batches_are_as_rare_as_before() {
     // Fifty in the first second, five in each later one; with one at each turn it would be hundreds.
     assert!((5..150).contains(&batches), "{batches}");
 }
+
+const BUFFERS: &str = r#"
+#include <stdlib.h>
+#include <string.h>
+char *filled(size_t bytes) {
+    char *buffer = malloc(bytes);
+    memset(buffer, 1, bytes);
+    return buffer;
+}
+int main(int argc, char **argv) {
+    size_t bytes = (size_t)atoi(argv[1]) << 20;
+    unsigned sum = 0;
+    for (int left = atoi(argv[2]); left > 0; left--) {
+        char *buffer = filled(bytes);
+        sum += buffer[left];
+        free(buffer);
+    }
+    return sum == 0;
+}
+"#;
+
+/// The recording has the time in the kernel, without which nothing is said of it.
+#[test]
+fn new_pages_of_large_blocks_are_in_the_totals() {
+    let folder = run::private_folder();
+    let program = compile_text("gcc", &["-fno-builtin"], BUFFERS, folder.path(), "buffers");
+    let says = |megabytes: &str, times: &str| {
+        let recorded = record(folder.path(), None, &program, &[megabytes, times]);
+        let mut command = run::command(tool::heapwise(), folder.path());
+        let outcome = run::finish(command.arg("report").arg(&recorded.file), folder.path(), "text");
+        assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+        outcome.text().lines().any(|line| line.trim_start().starts_with("new pages "))
+    };
+    assert!(says("64", "20"), "glibc returns each of them to the system");
+    assert!(!says("4", "320"), "glibc keeps these");
+}

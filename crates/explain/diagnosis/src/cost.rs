@@ -80,9 +80,9 @@ pub fn of_site(site: &Site) -> Nanos {
 
 /// What it costs at most to fault pages in again that each of these places had before: its large blocks are mapped anew each time. No
 /// call of the allocator takes that time, but whoever writes to the block first. Pages that stay, or are needed at the same time,
-/// are no loss. It is bounded by the time in the kernel, since huge pages cost a fifth of it and untouched ones nothing; where that
+/// are no loss. It is bounded by the time in the kernel, since huge pages cost less and untouched ones nothing; where that
 /// was not measured, or allocators keep such pages or take the time in their calls, it is not known. 60 blocks of 64 MiB, one after
-/// the other: 1.6 s by this, 1.7 s in the kernel with glibc, 1.6 s with jemalloc, 0.5 s with mimalloc.
+/// the other: 1.6 s by this, 1.7 s in the kernel with glibc, 1.6 s with jemalloc, 0.6 s with mimalloc.
 pub fn of_pages_again(analysis: &Analysis) -> Nanos {
     let returns =
         |process: &Process| ["glibc", "jemalloc"].contains(&allocator::by_name(&process.allocator).name);

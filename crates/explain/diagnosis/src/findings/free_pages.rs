@@ -23,41 +23,42 @@ impl Rule for FreePages {
         true
     }
 
-    /// By what is kept. If the peak would be no lower without it, it is for the owner to say whether what stays resident matters.
+    /// By what the peak would be lower, and by what is kept. Whether that matters is for the owner to say, so it alone is medium at most.
     fn severity(&self, input: &RuleInput<'_>, occurrence: &Occurrence<'_>) -> Option<Severity> {
-        let peak_bytes = kept(input).map_or(Bytes(0), |(worst, _)| worst.free_pages);
-        let severity = weigh::severity(input, None, &[], &Estimate { peak_bytes, ..Estimate::default() })?;
-        let lowers_the_peak = occurrence.estimate.peak_bytes.0 > 0;
-        Some(if lowers_the_peak { severity } else { severity.min(Severity::Medium) })
+        let of = |peak_bytes| {
+            let estimate = Estimate { peak_bytes, ..Estimate::default() };
+            weigh::severity(input, None, &[], &estimate)
+        };
+        let kept = kept(input).and_then(|(worst, _)| of(worst.free_pages));
+        of(occurrence.estimate.peak_bytes).max(kept.map(|severity| severity.min(Severity::Medium)))
     }
 
     fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Occurrence<'a>> {
         let Some((worst, when)) = kept(input) else { return Vec::new() };
         let (gain, most_live) = (gain(input.analysis, worst), most_live(input.analysis, worst));
+        let mut evidence = vec![
+            format!(
+                "{when} {} of {} resident are free pages: without a live block",
+                bytes(worst.free_pages.0),
+                bytes(worst.rss.0)
+            ),
+            format!(
+                "that is {}; live blocks are {}",
+                share(worst.free_pages.0, worst.rss.0),
+                bytes(worst.live.0)
+            ),
+        ];
+        // If more was live than was ever resident, it is not known how much of that the peak had.
+        if gain.0 == 0 && most_live <= highest(input.analysis, worst) {
+            let most_live = bytes(most_live.0);
+            evidence.push(format!("the peak would be hardly lower: {most_live} were live at one time"));
+        }
         vec![Occurrence {
             certainty: Certainty::Certain,
             title: format!("the allocator keeps {} of free pages", bytes(worst.free_pages.0)),
             place: None,
             sites: Vec::new(),
-            evidence: [
-                Some(format!(
-                    "{when} {} of {} resident are free pages: without a live block",
-                    bytes(worst.free_pages.0),
-                    bytes(worst.rss.0)
-                )),
-                Some(format!(
-                    "that is {}; live blocks are {}",
-                    share(worst.free_pages.0, worst.rss.0),
-                    bytes(worst.live.0)
-                )),
-                // More than is resident was live in part only by name.
-                (gain.0 == 0 && most_live <= highest(input.analysis, worst)).then(|| {
-                    format!("the peak would be hardly lower: {} were live at one time", bytes(most_live.0))
-                }),
-            ]
-            .into_iter()
-            .flatten()
-            .collect(),
+            evidence,
             estimate: Estimate { peak_bytes: gain, ..Estimate::default() },
             remedy: allocator::with_most(input.analysis, worst, |parts| parts.free_pages).free_pages.into(),
         }]
@@ -158,7 +159,12 @@ mod tests {
         assert_eq!((needed.estimate.peak_bytes, needed.severity), (Bytes(0), Severity::Medium));
         assert_eq!(needed.evidence[2], "the peak would be hardly lower: 95.0 MiB were live at one time");
         assert_eq!(with_most_live(101 << 20).evidence.len(), 2, "not all of that was resident");
-        assert_eq!(with_most_live(40 << 20).estimate.peak_bytes, Bytes(60 << 20));
+        let part = with_most_live(40 << 20);
+        assert_eq!(
+            (part.estimate.peak_bytes, part.severity),
+            (Bytes(60 << 20), Severity::Medium),
+            "below 64 MiB"
+        );
         with_most_live(24);
         assert!(findings[0].evidence[0].starts_with("at the end"), "{:?}", findings[0].evidence);
         assert!(findings[0].remedy.contains("malloc_trim"));

@@ -34,7 +34,7 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     if lines.is_empty() { Vec::new() } else { vec![Section::new("Findings", lines)] }
 }
 
-/// Each place once, that with most allocations first.
+/// Each place once, with all of its facts, in the order of the first of each.
 pub(super) fn places(subject: &Subject<'_>) -> Vec<Standout> {
     let mut places: Vec<(*const Row, Standout)> = Vec::new();
     for Fact { row, measure, what } in facts(subject) {
@@ -91,12 +91,12 @@ fn fact<'a>(subject: &'a Subject<'_>, ranking: &Ranking) -> Option<Fact<'a>> {
     let part_of = format!("{} of", share(part, whole));
     let what = match measure {
         Measure::Allocations if subject.diagnosis.unseen.is_some() => {
-            format!("makes {} the recorded allocations ({})", part_of, count(part))
+            format!("makes {part_of} the recorded allocations ({})", count(part))
         }
-        Measure::Allocations => format!("makes {} all allocations ({})", part_of, count(part)),
-        Measure::PeakBytes => format!("holds {} the live peak ({})", part_of, bytes(part)),
+        Measure::Allocations => format!("makes {part_of} all allocations ({})", count(part)),
+        Measure::PeakBytes => format!("holds {part_of} the live peak ({})", bytes(part)),
         Measure::TemporaryAllocations if whole * 10 >= subject.analysis.totals.allocations => {
-            format!("makes {} the temporary allocations ({})", part_of, count(part))
+            format!("makes {part_of} the temporary allocations ({})", count(part))
         }
         Measure::LiveAtExitBytes if part >= 1 << 20 => {
             let goes_on = subject.analysis.processes.iter().any(|process| process.still_running);
