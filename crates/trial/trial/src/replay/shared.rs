@@ -64,7 +64,7 @@ pub(crate) struct Header {
     pub(crate) wish: AtomicU32,
     /// 1 to end.
     pub(crate) end: AtomicU32,
-    /// Threads wait before this epoch until it is another one; 0 for none.
+    /// Threads wait before this epoch, or before [`ThreadState::stop`], until it is another one; 0 for none.
     pub(crate) snapshot_at: AtomicU32,
     /// Threads that were started and have not ended.
     pub(crate) running: AtomicU32,
@@ -148,6 +148,8 @@ pub(crate) struct Slow {
 pub(crate) struct ThreadState {
     /// Where its stream begins.
     pub(crate) first: AtomicU64,
+    /// Before which record it waits for a snapshot; `u64::MAX` for none.
+    pub(crate) stop: AtomicU64,
     /// 1 if another thread starts it.
     pub(crate) is_spawned: AtomicU32,
     /// 1 if another thread waits for its end.

@@ -57,6 +57,7 @@ impl Memory {
             self.number(self.layout.progress + i * 4).store(NOT_RUNNING, Ordering::Relaxed);
             let state = self.thread(i);
             state.first.store(thread.first, Ordering::Relaxed);
+            state.stop.store(thread.stop.map_or(u64::MAX, |at| at.0), Ordering::Relaxed);
             state.is_spawned.store(thread.is_spawned.into(), Ordering::Relaxed);
             state.is_joined.store(thread.is_joined.into(), Ordering::Relaxed);
         }

@@ -1,5 +1,6 @@
 //! Writes the script of a process while the events of its recording pass.
 
+mod peak;
 mod touched;
 
 use super::block::Block;
@@ -14,6 +15,7 @@ use heapwise_analysis::reconcile::{Place, Reconciler};
 use heapwise_analysis::{Bytes, Moment, Nanos, Observer};
 use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId, TouchedPages};
 use heapwise_trace::file::pages::Snapshot;
+use peak::Peak;
 use rustc_hash::FxHashMap;
 use std::io;
 use touched::PAGE_BYTES;
@@ -57,8 +59,7 @@ pub(crate) struct Compiler {
     /// Live bytes of blocks that are always touched as a whole, now and at most.
     small_bytes: u64,
     most_small_bytes: u64,
-    /// Most live bytes between two epochs, and the number of the later one.
-    best: (u64, Number),
+    peak: Peak,
     /// Blocks that are on their way to another place, by thread.
     in_transit: FxHashMap<usize, Transit>,
     reconciler: Reconciler<Block>,
@@ -91,7 +92,7 @@ impl Compiler {
             live_bytes: 0,
             small_bytes: 0,
             most_small_bytes: 0,
-            best: (0, Number(0)),
+            peak: Peak::default(),
             in_transit: FxHashMap::default(),
             reconciler: Reconciler::default(),
             recent: None,
@@ -109,21 +110,23 @@ impl Compiler {
         self.close_epoch();
         self.tell_touched_at_the_end();
         let last = self.epochs.last();
+        // Before the ends of the streams, since others may wait for those.
+        let stops: Vec<_> = (0..self.stream.len()).map(|thread| self.peak.stop(thread)).collect();
         let ends: Vec<Number> = (0..self.stream.len()).map(|thread| self.end_thread(thread, last)).collect();
         let time = |number| self.epochs.time_ns(number);
         self.counts.overlap = self.shares.overlap(&ends, time, self.counts.peak_live_bytes);
         if let Some(error) = self.error {
             return Err(failed(error));
         }
-        if self.live_bytes >= self.best.0 {
-            // The end is looked at in any case.
-            self.best = (self.live_bytes, Number(0));
-        }
+        // The end is looked at in any case.
+        let is_at_the_end = self.live_bytes >= self.counts.peak_live_bytes.0;
+        let peak = if is_at_the_end { 0 } else { self.peak.epoch.0.saturating_add(1) };
         self.counts.live_blocks = self.live.len() as u64;
         self.counts.live_bytes = Bytes(self.live_bytes);
-        let threads: Vec<ThreadScript> = (self.stream.iter().zip(&self.threads.lives))
-            .map(|(stream, life)| ThreadScript {
+        let threads: Vec<ThreadScript> = (self.stream.iter().zip(&self.threads.lives).zip(stops))
+            .map(|((stream, life), stop)| ThreadScript {
                 first: stream.first,
+                stop,
                 is_spawned: life.is_spawned,
                 is_joined: life.joined.is_some(),
             })
@@ -137,7 +140,7 @@ impl Compiler {
             threads,
             created: self.threads.created,
             slots: self.slots.count,
-            peak: self.best.1.0,
+            peak,
             duration: Nanos(end.max(events_end)),
             touched: self.most_small_bytes.max(self.counts.peak_live_bytes.0.min(self.most_resident)),
             counts: self.counts,
@@ -192,7 +195,13 @@ impl Compiler {
 
     fn push(&mut self, thread: usize, record: Record, stack: u32) -> Option<Position> {
         match self.streams.push(&mut self.stream[thread], record, stack) {
-            Ok(at) => Some(at),
+            Ok(at) => {
+                // One that stands in an earlier epoch would keep others from theirs.
+                if record.operation() != Operation::Epoch && self.entered[thread] == self.epochs.last() {
+                    self.peak.go_on(thread, at);
+                }
+                Some(at)
+            }
             Err(error) => {
                 self.error.get_or_insert(error);
                 None
@@ -291,7 +300,11 @@ impl Compiler {
             }
             // A thread that has waited for the end of `by` would wait for this as well, and perhaps for itself.
             _ if self.threads.lives[by].joined.is_some() => self.push_free(thread, &block),
-            _ => self.push_free(by, &block),
+            _ => {
+                // It may wait for one that stands at the peak, and then has to stand, too.
+                self.enter(by, self.epochs.last());
+                self.push_free(by, &block);
+            }
         }
     }
 
@@ -338,7 +351,10 @@ impl Compiler {
         self.live_bytes = self.live_bytes.saturating_add(size);
         let is_peak = self.live_bytes > self.counts.peak_live_bytes.0;
         self.shares.gain(thread as u32, size, is_peak);
-        self.counts.peak_live_bytes = self.counts.peak_live_bytes.max(Bytes(self.live_bytes));
+        if is_peak {
+            self.counts.peak_live_bytes = Bytes(self.live_bytes);
+            self.peak.rise(self.epochs.last());
+        }
         if size < LARGE {
             self.small_bytes = self.small_bytes.saturating_add(size);
             self.most_small_bytes = self.most_small_bytes.max(self.small_bytes);
@@ -397,6 +413,7 @@ impl Observer for Compiler {
             self.slots.add_thread();
             self.shares.add_thread();
             self.stream.push(self.streams.begin());
+            self.peak.add_stream();
             self.entered.push(Number(0));
         }
     }
@@ -408,9 +425,6 @@ impl Observer for Compiler {
         if at.epoch != self.now.0 {
             self.close_epoch();
             self.now = (at.epoch, at.epoch < self.now.0 || now == before);
-        }
-        if now > before && self.live_bytes > self.best.0 {
-            self.best = (self.live_bytes, now);
         }
         // A thread with events after its own end was ordered wrongly, and a thread that waits for it might wait for ever.
         self.threads.lives[thread].joined = None;

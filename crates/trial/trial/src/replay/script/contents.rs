@@ -52,6 +52,8 @@ impl Counts {
 pub(crate) struct ThreadScript {
     /// Where its stream begins in the file of records.
     pub(crate) first: u64,
+    /// The first record that it does after the peak, if it does any.
+    pub(crate) stop: Option<Position>,
     /// Whether another thread starts it; the others begin with the process.
     pub(crate) is_spawned: bool,
     /// Whether another thread waits for its end.
@@ -67,7 +69,7 @@ pub struct Script {
     /// The thread that each creation made, unless that never did anything.
     pub(crate) created: Vec<Option<u32>>,
     pub(crate) slots: u32,
-    /// The number of the epoch before which most was live, 0 if that was at the end.
+    /// The number of the epoch after the one in which most was live, 0 if that was at the end. No thread enters it before all stand at the peak.
     pub(crate) peak: u32,
     /// From the first event to the end of the process.
     pub(crate) duration: Nanos,

@@ -94,6 +94,12 @@ pub(crate) fn stack_at(stacks: &File, at: Position) -> io::Result<u32> {
 /// All records of a stream, with the one that ends it.
 #[cfg(test)]
 pub(crate) fn read_back(records: &File, first: u64) -> Vec<Record> {
+    read_back_with_places(records, first).into_iter().map(|(_, record)| record).collect()
+}
+
+/// The same with where each lies.
+#[cfg(test)]
+pub(crate) fn read_back_with_places(records: &File, first: u64) -> Vec<(Position, Record)> {
     let mut all = Vec::new();
     let mut at = first;
     loop {
@@ -104,11 +110,11 @@ pub(crate) fn read_back(records: &File, first: u64) -> Vec<Record> {
         match record.operation() {
             Operation::Next => at = record.0[1],
             Operation::End | Operation::Stay => {
-                all.push(record);
+                all.push((Position(at), record));
                 return all;
             }
             _ => {
-                all.push(record);
+                all.push((Position(at), record));
                 at += RECORD_BYTES;
             }
         }

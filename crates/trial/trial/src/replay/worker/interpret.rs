@@ -67,6 +67,31 @@ impl Interpreter<'_> {
     fn piece<const TIMED: bool, const EMPTY: bool>(&mut self, at: u64) -> Result<u64, Ending> {
         let memory = self.memory;
         let records = memory.piece(self.thread, at);
+        let stop = memory.thread(self.thread).stop.load(Ordering::Relaxed);
+        let stop = stop.checked_sub(at).map(|bytes| (bytes / RECORD_BYTES) as usize);
+        let (before, after) = stop.and_then(|stop| records.split_at_checked(stop)).unwrap_or((records, &[]));
+        let after_at = at + before.len() as u64 * RECORD_BYTES;
+        let mut result = self.records::<TIMED, EMPTY>(before, at);
+        if result.is_none() && !after.is_empty() {
+            threads::park(memory);
+            result = self.records::<TIMED, EMPTY>(after, after_at);
+        }
+        result.unwrap_or_else(|| {
+            // Each stream has an end record, so the file could not be read to its end. The header has the reason; if not, the
+            // file is shorter than it was.
+            let trouble = &memory.header().trouble;
+            let _ = trouble.compare_exchange(0, libc::EIO, Ordering::AcqRel, Ordering::Relaxed);
+            Err(Ending::Stays)
+        })
+    }
+
+    /// Does some records, up to one that ends the piece or the stream.
+    fn records<const TIMED: bool, const EMPTY: bool>(
+        &mut self,
+        records: &[Record],
+        at: u64,
+    ) -> Option<Result<u64, Ending>> {
+        let memory = self.memory;
         if TIMED {
             self.meter.begin();
         }
@@ -93,16 +118,13 @@ impl Interpreter<'_> {
                         self.meter.begin();
                     }
                 }
-                Operation::Next => return Ok(record.0[1]),
-                Operation::End => return Err(Ending::Ends),
-                Operation::Stay => return Err(Ending::Stays),
+                Operation::Next => return Some(Ok(record.0[1])),
+                Operation::End => return Some(Err(Ending::Ends)),
+                Operation::Stay => return Some(Err(Ending::Stays)),
                 _ => self.allocate::<TIMED, EMPTY>(record, position),
             }
         }
-        // Each stream has an end record, so the file could not be read to its end. The header has the reason; if not, the file is
-        // shorter than it was.
-        let _ = memory.header().trouble.compare_exchange(0, libc::EIO, Ordering::AcqRel, Ordering::Relaxed);
-        Err(Ending::Stays)
+        None
     }
 
     #[inline(always)]

@@ -173,7 +173,7 @@ pub(super) fn enter(memory: &Memory, thread: usize, record: Record, slowest: &mu
     come_to(memory, thread, epoch);
     let snapshot_at = header.snapshot_at.load(Ordering::Acquire);
     if snapshot_at != 0 && epoch >= snapshot_at {
-        park(memory, epoch);
+        park(memory);
     }
     let bound = epoch.saturating_sub(header.window.load(Ordering::Relaxed));
     if memory.n_threads() > 1 && *slowest < bound {
@@ -226,12 +226,13 @@ fn tell_of_epochs(memory: &Memory, from: u32, to: u32) {
     }
 }
 
+/// A thread waits until a snapshot was taken, if one is still to be taken.
 #[cold]
-fn park(memory: &Memory, epoch: u32) {
+pub(super) fn park(memory: &Memory) {
     let header = memory.header();
     header.parked.fetch_add(1, Ordering::AcqRel);
     let snapshot_at = header.snapshot_at.load(Ordering::Acquire);
-    if snapshot_at != 0 && epoch >= snapshot_at {
+    if snapshot_at != 0 {
         wait::while_is(&header.snapshot_at, snapshot_at);
     }
     header.parked.fetch_sub(1, Ordering::AcqRel);

@@ -2,7 +2,7 @@
 
 use crate::replay::script::Script;
 use crate::replay::script::record::{Operation, Record};
-use crate::replay::script::streams::read_back;
+use crate::replay::script::streams::{Position, read_back_with_places};
 use crate::statistics::random::Random;
 use std::collections::BTreeMap;
 
@@ -20,8 +20,9 @@ struct Slot {
 
 #[derive(Debug)]
 struct Thread {
-    records: Vec<Record>,
+    records: Vec<(Position, Record)>,
     at: usize,
+    stop: Option<Position>,
     progress: u32,
     has_begun: bool,
     has_ended: bool,
@@ -53,8 +54,9 @@ struct Machine<'a> {
 pub(super) fn run(script: &Script, seed: u64) -> Result<Run, String> {
     let mut random = Random::new(seed);
     let threads = script.threads.iter().map(|thread| Thread {
-        records: read_back(&script.records, thread.first),
+        records: read_back_with_places(&script.records, thread.first),
         at: 0,
+        stop: thread.stop,
         progress: if thread.is_spawned { NOT_RUNNING } else { 0 },
         has_begun: !thread.is_spawned,
         has_ended: false,
@@ -105,7 +107,11 @@ impl Machine<'_> {
         if !thread.has_begun || thread.has_ended || thread.stays {
             return Ok(false);
         }
-        let record = thread.records[thread.at];
+        let (place, record) = thread.records[thread.at];
+        if self.snapshot_at != 0 && thread.stop == Some(place) {
+            self.threads[at].is_parked = true;
+            return Ok(false);
+        }
         match record.operation() {
             Operation::End => {
                 let thread = &mut self.threads[at];

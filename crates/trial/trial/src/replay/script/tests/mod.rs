@@ -134,11 +134,14 @@ fn check_runs(program: &Program, script: &Script, seed: u64) -> Result<(), TestC
         prop_assert_eq!(&run.live, &live);
         let at_snapshot = run.at_snapshot.unwrap_or(counts.live_bytes.0);
         prop_assert_eq!(run.at_snapshot.is_some(), script.peak != 0);
+        let peak = counts.peak_live_bytes.0;
+        prop_assert!(peak >= program.most, "{} at the peak, {} at most", peak, program.most);
+        let possible = peak..=peak + program.in_transit;
         prop_assert!(
-            at_snapshot >= program.most,
-            "{} live at the snapshot, {} at most",
+            possible.contains(&at_snapshot),
+            "{} at the snapshot, {} at the peak",
             at_snapshot,
-            program.most
+            peak
         );
     }
     Ok(())

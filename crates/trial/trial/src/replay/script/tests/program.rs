@@ -133,6 +133,8 @@ pub(super) struct Program {
     pub(super) touched: BTreeMap<usize, u64>,
     /// Most live bytes when the clock moved on.
     pub(super) most: u64,
+    /// The largest block that was being resized when the clock moved on. It counts as freed, and is still in its slot.
+    pub(super) in_transit: u64,
 }
 
 const STACK: StackId = StackId(3);
@@ -152,6 +154,7 @@ impl Program {
             names: 0,
             touched: BTreeMap::new(),
             most: 0,
+            in_transit: 0,
         }
     }
 
@@ -256,6 +259,7 @@ impl Program {
             Step::TickDuring { who, which, size } => {
                 let Some(old) = self.take(which) else { return self.tick() };
                 let thread = self.running(who);
+                self.in_transit = self.in_transit.max(old.size);
                 self.write(thread, Event::ReallocBegin { old: BlockAddress(old.address), touched: None });
                 self.tick();
                 let new = self.put(size);
