@@ -84,8 +84,7 @@ pub fn of_site(site: &Site) -> Nanos {
 /// was not measured, or allocators keep such pages or take the time in their calls, it is not known. 60 blocks of 64 MiB, one after
 /// the other: 1.6 s by this, 1.7 s in the kernel with glibc, 1.6 s with jemalloc, 0.6 s with mimalloc.
 pub fn of_pages_again(analysis: &Analysis) -> Nanos {
-    let returns =
-        |process: &Process| ["glibc", "jemalloc"].contains(&allocator::by_name(&process.allocator).name);
+    let returns = |process: &Process| allocator::by_name(&process.allocator).new_pages.is_some();
     if !analysis.processes.iter().all(returns) {
         return Nanos(0);
     }
@@ -95,7 +94,7 @@ pub fn of_pages_again(analysis: &Analysis) -> Nanos {
 }
 
 /// Bytes of a place's large blocks beyond those that it needed at the peak.
-pub fn bytes_again(site: &Site) -> Bytes {
+pub(crate) fn bytes_again(site: &Site) -> Bytes {
     Bytes(Work::of_site(site).fresh_bytes.saturating_sub(site.peak_bytes.0))
 }
 

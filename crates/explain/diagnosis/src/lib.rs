@@ -29,7 +29,7 @@ mod weigh;
 
 pub use compare::{Comparison, Threshold, compare};
 pub use compare::{is_program, lasting_function, lasting_module, lasting_program};
-pub use cost::{bytes_again, of_pages_again as time_of_pages_again, of_site as estimated_time};
+pub use cost::{of_pages_again as time_of_pages_again, of_site as estimated_time};
 pub use finding::{Certainty, Estimate, Finding, Severity};
 pub use heapwise_analysis::units;
 pub use line_costs::{Costs, FileCosts, costs_by_file};

@@ -11,7 +11,7 @@
 use crate::cost;
 use crate::finding::{Estimate, Severity};
 use crate::rule_input::{Place, RuleInput};
-use heapwise_analysis::SiteId;
+use heapwise_analysis::{Analysis, Nanos, SiteId};
 
 /// What a severity requires.
 struct Step {
@@ -83,6 +83,14 @@ pub(crate) fn severity(
     Some(if unnamed { severity.min(Severity::Medium) } else { severity })
 }
 
+/// The same of time that no call of the allocator takes, and that was measured.
+pub(crate) fn severity_outside_calls(analysis: &Analysis, time: Nanos) -> Severity {
+    let run = analysis.end.as_ref().map_or(0, |end| end.cpu_ns).max(time.0);
+    let of_time = if run == 0 { 0.0 } else { time.0 as f64 / run as f64 };
+    let step = STEPS.iter().find(|step| of_time >= step.of_time && time.0 >= step.time_ns);
+    step.map_or(Severity::Low, |step| step.severity)
+}
+
 /// Which part of the processor time that the program needs when it is not recorded is so much time by the model, about. Its calls
 /// are a part of that time.
 fn part_of_run(input: &RuleInput<'_>, sites: &[SiteId], model_ns: u64) -> f64 {
@@ -105,7 +113,7 @@ fn part_of_run(input: &RuleInput<'_>, sites: &[SiteId], model_ns: u64) -> f64 {
 mod tests {
     use super::*;
     use crate::testing::{BOXED, Program, user};
-    use heapwise_analysis::{Bytes, Nanos};
+    use heapwise_analysis::Bytes;
 
     fn saved(time_ns: u64, peak_bytes: u64) -> Estimate {
         Estimate {

@@ -40,6 +40,8 @@ pub struct Family {
     pub is_sanitizer: bool,
     /// How it returns free pages to the system.
     pub free_pages: &'static str,
+    /// How to have it keep the pages of large blocks for the next ones. `None` if it keeps them, or that is not known.
+    pub new_pages: Option<&'static str>,
     /// What keeps its pages from being pinned.
     pub fragmentation: &'static str,
 }
@@ -64,6 +66,7 @@ impl Family {
         interface: Interface::None,
         is_sanitizer: false,
         free_pages: "Look for the allocator's settings for returning pages to the system: decay, purge, trim or release.",
+        new_pages: None,
         fragmentation: "An allocator that keeps sizes apart (jemalloc, mimalloc) may pack them better; compare before you \
                         switch.",
     };

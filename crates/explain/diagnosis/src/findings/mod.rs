@@ -13,6 +13,7 @@ mod free_pages;
 mod growth;
 mod internal_fragmentation;
 mod leak_suspect;
+mod new_pages;
 mod owned_deserialization;
 mod pinning;
 mod read_per_item;
@@ -49,6 +50,11 @@ pub(crate) trait Rule: Sync {
         false
     }
 
+    /// Whether the time that it saves is time in calls of the allocator, which was measured.
+    fn takes_time_in_calls(&self) -> bool {
+        true
+    }
+
     /// How much an occurrence matters, `None` if not at all: by what it would save.
     fn severity(&self, input: &RuleInput<'_>, occurrence: &Occurrence<'_>) -> Option<Severity> {
         severity(input, occurrence.place, &occurrence.sites, &occurrence.estimate)
@@ -76,6 +82,7 @@ const RULES: &[&dyn Rule] = &[
     &escaped_values::EscapedValues,
     &growth::Growth,
     &leak_suspect::LeakSuspect,
+    &new_pages::NewPages,
     &owned_deserialization::OwnedDeserialization,
     &pinning::Pinning,
     &read_per_item::ReadPerItem,
@@ -113,7 +120,9 @@ pub(crate) fn all(
     // Which are reported is the model's choice within a severity. Of these the one that saves most comes first.
     in_order(&mut found);
     found.truncate(MOST);
-    for finding in &mut found {
+    let in_calls =
+        |finding: &Finding| RULES.iter().any(|rule| rule.id() == finding.id && rule.takes_time_in_calls());
+    for finding in found.iter_mut().filter(|finding| in_calls(finding)) {
         let time = &mut finding.estimate.time;
         time.0 = (time.0 as f64 * correction(analysis, &finding.sites)) as u64;
     }

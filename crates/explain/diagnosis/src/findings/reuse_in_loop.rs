@@ -9,7 +9,7 @@ use crate::foreign::InForeignCode;
 use crate::purpose::{ONE_OBJECT, Purpose};
 use crate::rule_input::{Language, Part, Place, RuleInput, Seen};
 use crate::units::{bytes, count};
-use heapwise_analysis::Bytes;
+use heapwise_analysis::{Bytes, SiteId};
 
 pub(crate) struct ReuseInLoop;
 
@@ -45,6 +45,11 @@ fn is_buffer(seen: &Seen<'_>) -> bool {
 /// What a place calls for its buffers, where these come one after another.
 pub(super) fn callees<'a>(place: &Place<'a>) -> Vec<&'a str> {
     parts_of(place).iter().map(|part| part.callee).collect()
+}
+
+/// The sites of these buffers.
+pub(super) fn sites(place: &Place<'_>) -> Vec<SiteId> {
+    parts_of(place).iter().flat_map(|part| part.ids()).collect()
 }
 
 fn parts_of<'a>(place: &Place<'a>) -> Vec<Part<'a>> {

@@ -127,6 +127,11 @@ static FAMILY: Family = Family {
     free_pages: "Call `malloc_trim(0);` after the phase that frees much: it returns all free pages. No setting of glibc does: \
                 `trim_threshold` is about the end of the heap alone, and what lies below a block that lives on stays. jemalloc \
                 with `background_thread:true` returns pages by itself.",
+    new_pages: Some(
+        "Or have glibc keep the pages of what is freed, which then stay resident: \
+         `GLIBC_TUNABLES=glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=68719476736`. What that saves, `heapwise compare \
+         --with glibc:mmap_max=0:trim_threshold=68719476736 CMD` says.",
+    ),
     ..Family::UNKNOWN
 };
 

@@ -130,6 +130,11 @@ static FAMILY: Family = Family {
     free_pages: "Pages are returned to the system as time goes by, but only while something allocates. Let jemalloc do it \
                 by itself: `background_thread:true,dirty_decay_ms:1000` in its configuration (`_RJEM_MALLOC_CONF` with \
                 tikv-jemallocator, `MALLOC_CONF` otherwise).",
+    new_pages: Some(
+        "Or have jemalloc keep the pages of what is freed, which then stay resident: `dirty_decay_ms:-1` in its configuration \
+         (`_RJEM_MALLOC_CONF` with tikv-jemallocator, `MALLOC_CONF` otherwise). What that saves, `heapwise compare --with \
+         jemalloc:dirty_decay_ms=-1 CMD` says.",
+    ),
     fragmentation: "Allocate long-lived blocks in a separate arena.",
     unrecorded: Family::WITHOUT_SYMBOLS,
     ..Family::UNKNOWN

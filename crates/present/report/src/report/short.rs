@@ -3,9 +3,9 @@
 use super::places::{self, TABLES};
 use super::{Subject, counted, findings};
 use crate::document::{Block, Mark, Section, Words};
-use crate::units::{about, share, time};
-use heapwise_analysis::{Analysis, Measure};
-use heapwise_diagnosis::{Certainty, Estimate, Finding, Severity, time_of_pages_again};
+use crate::units::{share, time};
+use heapwise_analysis::Measure;
+use heapwise_diagnosis::{Certainty, Estimate, Finding, Severity};
 
 /// So many findings are shown, each in full.
 pub(super) const FINDINGS: usize = 3;
@@ -13,7 +13,7 @@ pub(super) const FINDINGS: usize = 3;
 pub(super) const PLACES: usize = 5;
 /// One part in so many of the time, or of the live peak, is worth something. Where allocating takes less of the run, what holds
 /// memory is shown and not what allocates; and a finding that saves less is left to the whole report.
-const WORTH: u64 = 50;
+pub(super) const WORTH: u64 = 50;
 
 /// The most rewarding findings.
 pub(super) fn first_findings(subject: &Subject<'_>) -> Vec<Section> {
@@ -64,37 +64,24 @@ pub(super) fn nothing(subject: &Subject<'_>) -> String {
     let verdict = match subject.diagnosis.unseen {
         // That is not the whole program.
         Some(_) => "of what is recorded, no",
-        // Nor does a rule say how to save that.
-        None if pages_again(subject.analysis).is_some() => "no",
         None => "nothing here is worth a change: no",
     };
     let spent = spent(subject).map(|spent| format!("; {spent}")).unwrap_or_default();
     format!("{verdict} finding saves {} of the time or of the live peak{spent}", share(1, WORTH))
 }
 
-/// What calls of the allocator take of the run, where that was measured, and what new pages of its blocks take.
+/// What calls of the allocator take of the run, where that was measured.
 fn spent(subject: &Subject<'_>) -> Option<String> {
     let (spent, all) = (time_in_calls(subject)?, subject.analysis.duration.0);
     let calls = if subject.diagnosis.unseen.is_some() { "its calls" } else { "calls of the allocator" };
-    let pages = pages_again(subject.analysis);
-    let pages = pages.map(|pages| format!(", and new pages for large blocks up to {}", about(pages)));
-    Some(format!("{calls} take {} of {}{}", time(spent), time(all), pages.unwrap_or_default()))
+    Some(format!("{calls} take {} of {}", time(spent), time(all)))
 }
 
-/// Nanoseconds that it takes at most to map pages of large blocks anew, if that is worth something.
-pub(super) fn pages_again(analysis: &Analysis) -> Option<u64> {
-    let pages = time_of_pages_again(analysis).0;
-    (pages > 0 && pages.saturating_mul(WORTH) >= analysis.duration.0).then_some(pages)
-}
-
-/// Where calls of the allocator take little: that there is no more to gain, or where the time is.
+/// That there is no more to gain, where calls of the allocator take little.
 pub(super) fn little_time(subject: &Subject<'_>) -> Option<String> {
     let spent = spent(subject).filter(|_| !is_about_time(subject))?;
     let part = if subject.diagnosis.unseen.is_some() { "in what is recorded " } else { "" };
-    Some(match pages_again(subject.analysis) {
-        Some(_) => format!("{part}{spent}: keep such blocks and use them again"),
-        None => format!("{part}there is little time to gain: {spent}"),
-    })
+    Some(format!("{part}there is little time to gain: {spent}"))
 }
 
 /// Nanoseconds in calls of the allocator, where that was measured.

@@ -6,7 +6,6 @@ use super::{Subject, short};
 use crate::document::{Block, Mark, Role, Section, Words};
 use crate::units::{bytes, count, share};
 use heapwise_analysis::{Measure, SiteId};
-use heapwise_diagnosis::bytes_again;
 
 /// What else the reader has to know where something was not recorded.
 pub(crate) const ONLY_RECORDED: &str = "only recorded blocks are judged; see above for what is not recorded";
@@ -56,24 +55,10 @@ struct Fact<'a> {
 
 /// The place that leads in each measure that matters here: where calls take little time, what allocates does not.
 fn facts<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = Fact<'a>> {
-    let pages = short::pages_again(subject.analysis).and_then(|_| pages(subject));
     let is_of_time = short::is_about_time(subject);
     let is_memory = |measure| matches!(measure, Measure::PeakBytes | Measure::LiveAtExitBytes);
     let rankings = TABLES.iter().filter(move |ranking| is_of_time || is_memory(ranking.measure));
-    pages.into_iter().chain(rankings.filter_map(|ranking| fact(subject, ranking)))
-}
-
-/// The place whose large blocks need most new pages.
-fn pages<'a>(subject: &'a Subject<'_>) -> Option<Fact<'a>> {
-    let sites = subject.analysis.sites();
-    let again = |row: &Row| {
-        row.sites().filter_map(|id| sites.get(id.0 as usize)).map(|site| bytes_again(site).0).sum()
-    };
-    let rows = subject.rows.list.iter().map(|row| (again(row), row));
-    // The first of equal ones.
-    let (most, row): (u64, _) = rows.rev().max_by_key(|(again, _)| *again)?;
-    let what = format!("maps {} of large blocks anew", bytes(most));
-    (most > 0).then_some(Fact { row, measure: Measure::AllocatedBytes, what })
+    rankings.filter_map(|ranking| fact(subject, ranking))
 }
 
 fn fact<'a>(subject: &'a Subject<'_>, ranking: &Ranking) -> Option<Fact<'a>> {

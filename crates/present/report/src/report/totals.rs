@@ -4,7 +4,7 @@ use super::{Subject, counted, short};
 use crate::document::{Block, Cell, Column, Section, Table, Words};
 use crate::units::{about, bytes, count, share, time};
 use heapwise_analysis::Analysis;
-use heapwise_diagnosis::Diagnosis;
+use heapwise_diagnosis::{Diagnosis, time_of_pages_again};
 
 pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     let analysis = subject.analysis;
@@ -77,7 +77,8 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
         };
         row("in allocator", time(measured.time.0), note);
     }
-    if let Some(pages) = short::pages_again(analysis) {
+    let pages = time_of_pages_again(analysis).0;
+    if pages > 0 && pages.saturating_mul(short::WORTH) >= analysis.duration.0 {
         let note = "at most: large blocks are mapped anew each time";
         row("new pages", about(pages), note.to_owned());
     }

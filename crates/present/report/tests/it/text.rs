@@ -112,20 +112,17 @@ fn without_findings_there_are_bullets() {
 }
 
 #[test]
-fn large_blocks_that_are_mapped_anew_each_time_are_time_although_no_call_takes_it() {
+fn new_pages_of_large_blocks_are_time_although_no_call_takes_it() {
     let report = |copy, system_ns| {
         let mut analysis = analysis(&Sampled { takes: Some(1), copy, ..Sampled::default() });
         analysis.end.as_mut().expect("it ended").system_ns = system_ns;
-        text(&analysis, &Diagnosis::default(), &TextOptions::default(), Style { color: false, width: 120 })
+        text(&analysis, &Diagnosis::default(), &TextOptions::default(), STYLE)
     };
     for other in [report(24, 50_000_000), report(32 << 20, 0), report(32 << 20, 1_000_000)] {
-        assert!(other.contains("little time to gain") && !other.contains("new pages"), "{other}");
+        assert!(!other.contains("new pages"), "{other}");
     }
     let large = report(32 << 20, 50_000_000);
     assert!(large.contains("new pages                 50 ms   at most"), "{large}");
-    assert!(large.contains("and new pages for large blocks up to 50 ms: keep such blocks"), "{large}");
-    assert!(large.contains("parse.rs:42) maps 31.2 GiB of large blocks anew"), "{large}");
-    assert!(!large.contains("little time") && !large.contains("temporary allocations ("), "{large}");
 }
 
 #[test]
