@@ -9,6 +9,7 @@ pub use copies::makes_a_copy;
 pub use package::{Package, package_of};
 pub use wrappers::{WrapperKind, wrapper_kind};
 
+use package::is_interpreter;
 pub(crate) use package::of_source;
 pub(crate) use wrappers::sounds_like_one;
 
@@ -54,10 +55,12 @@ pub fn owner_of(facts: &FrameFacts<'_>) -> Owner {
 /// The first one that the user wrote, but that a function which only makes a copy of something (`Clone::clone`, a copy
 /// constructor; the compiler writes most of them) is passed over to whoever asked for the copy. Where nothing of the
 /// user's is on the stack, as on the threads of a thread pool: the nearest one of a dependency. Only where there is no
-/// such frame either, one of a standard library or of the system. `None` if all frames are heapwise's.
+/// such frame either, one of a standard library or of the system. `None` if all frames are heapwise's. A frame without a name says less
+/// than its caller, but for an interpreter's: how that calls a module says nothing of what the module does.
 pub fn nearest_frame<'a>(frames: impl Iterator<Item = (FrameFacts<'a>, Owner)>) -> Option<usize> {
     let mut best: Option<(Rank, usize)> = None;
     let mut called = None;
+    let mut is_of_module = false;
     for (at, (facts, owner)) in frames.enumerate() {
         let called = std::mem::replace(&mut called, facts.function);
         // PERF: the names of the hundred frames of an interpreter need not be looked at.
@@ -65,8 +68,13 @@ pub fn nearest_frame<'a>(frames: impl Iterator<Item = (FrameFacts<'a>, Owner)>) 
             continue;
         }
         let Some(rank) = rank_of(&facts, owner, called) else { continue };
+        let interprets = || facts.module.is_some_and(|module| is_interpreter(facts.file, module));
+        if is_of_module && rank == Rank::Dependency && interprets() {
+            continue;
+        }
         if best.is_none_or(|(known, _)| rank < known) {
             best = Some((rank, at));
+            is_of_module = rank == Rank::DependencyWithoutName && !interprets();
         }
         // Nothing is better, and the rest of the stack may be long.
         if rank == Rank::Own {
@@ -374,6 +382,18 @@ mod tests {
         let glib = "/usr/lib/x86_64-linux-gnu/libglib-2.0.so.0";
         let (named, bare) = (format!("g_hash_table_new||{glib}"), format!("||{glib}"));
         assert_eq!(nearest(&[MALLOC, &bare, &named, "||/usr/bin/app"]), Some(2), "a name leads further");
+    }
+
+    #[test]
+    fn a_module_without_names_is_not_its_interpreters_doing() {
+        let module = "||/u/venv/lib/python3.11/site-packages/cv2/cv2.abi3.so";
+        let call = "cfunction_call|/b/Objects/methodobject.c|/usr/lib/libpython3.11.so.1.0";
+        assert_eq!(nearest(&[MALLOC, module, module, call]), Some(1));
+        let list = "PyList_New|/b/Objects/listobject.c|/usr/lib/libpython3.11.so.1.0";
+        assert_eq!(nearest(&[MALLOC, list, module, call]), Some(1), "the interpreter's own block");
+        let bare = "||/usr/bin/python3.11";
+        assert_eq!(nearest(&[MALLOC, bare, call]), Some(2), "a name leads further");
+        assert_eq!(nearest(&[MALLOC, module, call, "app::run|/u/src/a.rs|/a/app"]), Some(3));
     }
 
     #[test]
