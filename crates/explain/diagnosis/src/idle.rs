@@ -8,8 +8,11 @@ use heapwise_analysis::{Analysis, Breakdown};
 
 /// Share of the run during which memory has to be mostly unused.
 const IDLE_SHARE: f64 = 0.2;
-/// And so long: what a program needs to free its blocks and to end is no part of its life.
-const IDLE_NS: u64 = 100_000_000;
+/// And so long, since nothing is gained for others in less: for most of a run that is short itself, less is enough.
+const IDLE_NS: u64 = 1_000_000_000;
+const MOST_SHARE: f64 = 0.5;
+/// What a program needs to free its blocks and to end is no part of its life.
+const ENDING_NS: u64 = 100_000_000;
 /// A process that ends with this share of the live bytes of its peak has not cleared up.
 const KEPT_SHARE: f64 = 0.05;
 
@@ -22,7 +25,8 @@ pub(crate) fn idles(analysis: &Analysis, peak: &Breakdown, end: &Breakdown) -> b
     let is_idle = |rss: u64, live: u64| rss.saturating_mul(2) >= peak.rss.0 && live.saturating_mul(4) < rss;
     let idle = samples.iter().filter(|s| s.rss.is_some_and(|rss| is_idle(rss.0, s.live.0))).count();
     let width = samples.last().map_or(0, |last| last.time.0 / samples.len() as u64);
-    idle as f64 >= IDLE_SHARE * samples.len() as f64 && idle as u64 * width >= IDLE_NS
+    let (time, share) = (idle as u64 * width, idle as f64 / samples.len().max(1) as f64);
+    share >= IDLE_SHARE && time >= IDLE_NS || share >= MOST_SHARE && time >= ENDING_NS
 }
 
 /// Whether this look is like the rest of the run, and not only what is left after clearing up.
