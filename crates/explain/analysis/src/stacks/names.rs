@@ -152,14 +152,14 @@ impl Names {
     }
 
     /// The package that has `main` is no dependency of the program, wherever its sources are: `cargo install` builds a program
-    /// among the packages that it has fetched.
+    /// among the packages that it has fetched. Nor are those that are released with it.
     pub(crate) fn adopt_program(&mut self, images: &Images) {
         let of_main = self.lists.iter().flatten().filter_map(|(frame, owner)| {
             let is_main =
                 |name: &str| name == "main" || name.ends_with("::main") || name.contains("::main::h");
             let file = self.text(frame.file).filter(|_| *owner == Owner::Dependency)?;
             self.text(frame.function).filter(|name| is_main(name))?;
-            Some((frame.image?, of_source(file)?.1.to_owned()))
+            Some((frame.image?, file.to_owned()))
         });
         let programs: FxHashSet<(ImageId, String)> =
             of_main.filter(|(image, _)| !images.get(*image).path.contains(".so")).collect();
@@ -169,9 +169,13 @@ impl Names {
         let Self { strings, lists, .. } = self;
         for (frame, owner) in lists.iter_mut().flatten().filter(|(_, owner)| *owner == Owner::Dependency) {
             let file = frame.file.and_then(|id| strings.get(id as usize));
-            let root = file.and_then(|file| of_source(file)).map(|(_, root)| root);
-            if let (Some(image), Some(root)) = (frame.image, root)
-                && programs.iter().any(|(of, folder)| *of == image && folder == root)
+            let source = file.and_then(|file| of_source(file));
+            if let (Some(image), Some((package, root))) = (frame.image, source)
+                && programs
+                    .iter()
+                    .filter(|(of, _)| *of == image)
+                    .filter_map(|(_, main)| of_source(main))
+                    .any(|(main, folder)| folder == root || package.is_released_with(&main))
             {
                 *owner = Owner::User;
             }

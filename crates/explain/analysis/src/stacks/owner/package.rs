@@ -18,6 +18,21 @@ impl std::fmt::Display for Package<'_> {
     }
 }
 
+impl Package<'_> {
+    /// Whether it seems to come from the same repository as a program: `taplo` as `taplo-cli`; with the same version also
+    /// `typst-layout` as `typst-cli`.
+    pub(crate) fn is_released_with(&self, program: &Package<'_>) -> bool {
+        let ends = ["-cli", "_cli", "-bin", "_bin"];
+        let stem = ends.iter().find_map(|end| program.name.strip_suffix(end));
+        if stem == Some(self.name) {
+            return true;
+        }
+        let rest = self.name.strip_prefix(stem.unwrap_or(program.name));
+        let is_sister = rest.is_some_and(|rest| rest.starts_with(['-', '_']));
+        is_sister && self.version.is_some() && self.version == program.version
+    }
+}
+
 /// The package of a source file, as the folders of package managers have it; else the object file as a whole.
 pub fn package_of<'a>(file: Option<&'a str>, module: Option<&'a str>) -> Option<Package<'a>> {
     if let Some((package, _)) = file.and_then(of_source) {
@@ -218,6 +233,20 @@ mod tests {
         // A container may have the program there.
         assert!(!installed("/app/src/main.c", "/usr/bin/app"));
         assert!(!installed("", "/home/u/app") && !installed("", "/usr/local/bin/app"));
+    }
+
+    #[test]
+    fn packages_that_are_released_together_are_known() {
+        let package = |text: &'static str| {
+            let (name, version) = text.split_once(' ').expect("a version");
+            Package { name, version: Some(version) }
+        };
+        let are = |a, b| package(a).is_released_with(&package(b));
+        assert!(are("numbat 1.24.0", "numbat-cli 1.24.0") && are("taplo 0.14.0", "taplo-cli 0.10.0"));
+        assert!(are("typst-layout 0.13.1", "typst-cli 0.13.1") && are("boa_engine 0.20.0", "boa_cli 0.20.0"));
+        assert!(are("deno_core 2.1.0", "deno 2.1.0"));
+        assert!(!are("typst-syntax 0.12.0", "typst-cli 0.13.1"), "fetched by itself");
+        assert!(!are("numbatic 1.24.0", "numbat-cli 1.24.0") && !are("rowan 0.10.0", "taplo-cli 0.10.0"));
     }
 
     #[test]
