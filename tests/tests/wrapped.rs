@@ -289,6 +289,20 @@ fn a_part_of_a_life_is_sampled_from_inside() {
 }
 
 #[test]
+fn refused_requests_are_in_a_sample_from_inside_one_by_one() {
+    let (outcome, report) = inside("refused");
+    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+    assert_eq!((report.totals.failed_allocations, report.totals.lost_events), (500, 0));
+    let functions = |failed: u64| {
+        let site = report.sites.iter().find(|site| site.failed_allocations == failed).expect("such a place");
+        report.stack(site).filter_map(|frame| frame.function.as_deref()).any(|name| name.contains("refused"))
+    };
+    assert!(functions(300) && functions(200));
+    // A block whose request for more was refused is still its owner's, and is freed once.
+    assert_eq!((report.order.unknown_frees, report.order.implicit_frees), (0, 0), "{:?}", report.order);
+}
+
+#[test]
 fn a_recording_that_nobody_ends_ends_with_the_process() {
     let (outcome, report) = inside("leave");
     assert_eq!(outcome.code(), 0, "{}", outcome.stderr);

@@ -1,7 +1,8 @@
 //! Records a part of its own life: `wrapped_inside FILE WAY`.
 //!
 //! Ways: `finish` ends the recording, `leave` leaves that to the end of the process, `exit` ends the process at once, `fork`
-//! has a child that goes on with what it inherited, `twice` wants two, and `sample` records a sample of 500 times as much.
+//! has a child that goes on with what it inherited, `twice` wants two, `sample` records a sample of 500 times as much, and `refused`
+//! one of requests that no allocator fulfils.
 
 #![expect(unsafe_code, reason = "forks")]
 
@@ -12,6 +13,17 @@ static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
 
 /// A block of the usual size.
 type Block = [u64; 4];
+
+/// 300 requests for new blocks and 200 for larger ones, of 128 TiB each.
+#[inline(never)]
+fn refused() {
+    let is_refused = |vector: &mut Vec<u8>| assert!(vector.try_reserve_exact(1 << 47).is_err());
+    (0..300).for_each(|_| is_refused(black_box(&mut Vec::new())));
+    let mut small: Vec<Vec<u8>> = (0..200).map(|n| vec![n as u8; 100]).collect();
+    small.iter_mut().for_each(|vector| is_refused(black_box(vector)));
+    // They are where they were.
+    assert!(small.iter().zip(0..).all(|(vector, n)| vector[99] == n));
+}
 
 /// 1001 blocks, of which 10 stay.
 #[inline(never)]
@@ -27,7 +39,7 @@ fn main() {
     let (path, way) = (arguments.next().expect("a file"), arguments.next().expect("a way"));
     let before = phase();
     let recording = match way.as_str() {
-        "sample" => heapwise::Recorder::options().sample_every_bytes(4096).start(path),
+        "sample" | "refused" => heapwise::Recorder::options().sample_every_bytes(4096).start(path),
         _ => heapwise::record_to(path),
     };
     let kept = phase();
@@ -49,6 +61,10 @@ fn main() {
             for _ in 0..500 {
                 drop(phase());
             }
+            recording.finish().expect("it can be written");
+        }
+        "refused" => {
+            refused();
             recording.finish().expect("it can be written");
         }
         "leave" => {
