@@ -156,6 +156,60 @@ fn started(program: &Path, arguments: &[&str], folder: &Path) -> Running {
     running
 }
 
+/// Brightens a picture of 48 MiB by steps when `SIGUSR1` has come, each into a new block of which glibc returned the pages.
+const PICTURE: &str = r#"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define BYTES (48 << 20)
+__attribute__((noinline, noipa)) static char *brighter(const char *picture) {
+    char *result = malloc(BYTES);
+    for (int i = 0; i < BYTES; i += 8) memset(result + i, picture[i] + 1, 8);
+    return result;
+}
+int main(void) {
+    sigset_t wanted;
+    int signal;
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGUSR1);
+    sigaddset(&wanted, SIGTERM);
+    sigprocmask(SIG_BLOCK, &wanted, 0);
+    printf("ready\n");
+    fflush(stdout);
+    sigwait(&wanted, &signal);
+    char *picture = calloc(1, BYTES);
+    for (int i = 0; i < 7; i++) {
+        char *result = brighter(picture);
+        free(picture);
+        picture = result;
+    }
+    printf("done %d\n", picture[BYTES / 2]);
+    fflush(stdout);
+    sigwait(&wanted, &signal);
+    return 5;
+}
+"#;
+
+#[test]
+fn time_in_the_kernel_is_that_since_it_was_attached_to() {
+    let folder = run::private_folder();
+    let program = compile_text("gcc", &["-O1"], PICTURE, folder.path(), "picture");
+    let mut running = run::start(&mut run::command(&program, folder.path()), folder.path(), "picture");
+    running.wait_for("ready");
+    let recording = Recording::new(folder.path());
+    let attached = recording.attach(running.pid());
+    running.signal(libc::SIGUSR1);
+    running.wait_for("done 7");
+    let recorded = detached(&recording, attached);
+    assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
+    // Without that time nothing is said of new pages.
+    let found = recorded.report().findings.iter().find(|finding| finding.id == "new-pages");
+    let place = found.and_then(|finding| finding.evidence.first()).cloned().unwrap_or_default();
+    assert!(place.starts_with("brighter"), "{:?}", recorded.report().findings);
+    assert_eq!(ended(running).code(), 5);
+}
+
 /// Interrupts a recording, and waits for its end.
 fn detached(recording: &Recording, attached: Running) -> Recorded {
     attached.signal(libc::SIGINT);

@@ -14,7 +14,7 @@ use crate::other_ids::{OtherIds, inner_id};
 use crate::record::{KnownSpots, Left, Limits, NewFile, Recorded, Request, meta, new_file, run_end, unseen};
 use crate::rotation::Files;
 use crate::session::{PreloadLibrary, Session, Settings};
-use crate::sys::page_bytes;
+use crate::sys::{Cpu, page_bytes};
 use crate::usable::Probes;
 use crate::{output, signals, ticks};
 use heapwise_trace::file::Error as FileError;
@@ -117,7 +117,7 @@ pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded
         let until = request.limits.duration.map(|time| started.elapsed() + time + delay);
         let why = wait(pid, since, &session, until.map(|until| started + until));
         let ended = Instant::now();
-        let cpu_ns = cpu_of(pid).saturating_sub(cpu_before);
+        let cpu = cpu_of(pid).since(cpu_before);
         if why != Why::Ended {
             take_snapshot(&control, &session);
         }
@@ -128,11 +128,10 @@ pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded
             Ok(outcome) => outcome,
             Err(panic) => std::panic::resume_unwind(panic),
         };
-        Ok((outcome, ended, cpu_ns, left))
+        Ok((outcome, ended, cpu, left))
     });
-    let (outcome, ended, cpu_ns, left) =
-        whole.map_err(not_attached).inspect_err(|_| output::remove(&path))?;
-    Ok(finish(pid, request, &session, packer, End { path, started, ended, cpu_ns, clocks, outcome, left }))
+    let (outcome, ended, cpu, left) = whole.map_err(not_attached).inspect_err(|_| output::remove(&path))?;
+    Ok(finish(pid, request, &session, packer, End { path, started, ended, cpu, clocks, outcome, left }))
 }
 
 /// Creates a file by a default name, or by the next one that is free: a process may be recorded more than once.
@@ -154,19 +153,21 @@ struct End {
     path: PathBuf,
     started: Instant,
     ended: Instant,
-    cpu_ns: u64,
+    cpu: Cpu,
     clocks: ticks::Moment,
     outcome: Outcome,
     left: Left,
 }
 
 fn finish(pid: u32, request: &Request, session: &Session, packer: Packer, end: End) -> Recorded {
-    let End { path, started, ended, cpu_ns, clocks, outcome, left } = end;
+    let End { path, started, ended, cpu, clocks, outcome, left } = end;
+    // That of the whole recording says nothing of its last part.
+    let cpu = if request.rotation.is_some() { Cpu::default() } else { cpu };
     let run_end = RunEnd {
         duration_ns: ended.duration_since(started).as_nanos() as u64,
         blind_spots: unseen(pid, session, &outcome, request, None),
-        // That of the whole recording says nothing of its last part.
-        cpu_ns: if request.rotation.is_some() { 0 } else { cpu_ns },
+        cpu_ns: cpu.all_ns,
+        system_ns: cpu.system_ns,
         ..run_end(&outcome, session, &clocks)
     };
     let packed = packer.finish(&run_end);
@@ -235,11 +236,12 @@ fn started_at(pid: u32) -> Option<u64> {
 }
 
 /// Its processor time, with that of its threads that have ended.
-fn cpu_of(pid: u32) -> u64 {
+fn cpu_of(pid: u32) -> Cpu {
     /// Units of `/proc`, on all processors that there are.
     const NS_PER_TICK: u64 = 10_000_000;
-    let ticks = field(pid, 14).unwrap_or_default() + field(pid, 15).unwrap_or_default();
-    ticks * NS_PER_TICK
+    let ns = |place| field(pid, place).unwrap_or_default() * NS_PER_TICK;
+    let (user_ns, system_ns) = (ns(14), ns(15));
+    Cpu { all_ns: user_ns + system_ns, system_ns }
 }
 
 /// A number in `/proc/PID/stat`, by its place from 1 on.
@@ -283,6 +285,6 @@ mod tests {
             std::thread::sleep(Duration::from_millis(1));
         }
         child.wait().expect("it ended");
-        assert!(cpu_of(std::process::id()) < 1 << 50);
+        assert!(cpu_of(std::process::id()).all_ns < 1 << 50);
     }
 }

@@ -54,6 +54,8 @@ fn is_worth(subject: &Subject<'_>, finding: &Finding) -> bool {
             let part = u128::from(spent) * u128::from(estimate.requests()) / u128::from(requests.max(1));
             is_much(estimate.time.0.max(part as u64), subject.analysis.duration.0)
         }
+        // Time that is not in calls was measured all the same.
+        None if estimate.requests() == 0 => is_much(estimate.time.0, subject.analysis.duration.0),
         None => is_much(estimate.requests(), requests),
     };
     saves_time || is_much(estimate.peak_bytes.0, totals.peak_live_bytes.0)
