@@ -70,22 +70,25 @@ impl Interpreter<'_> {
         let stop = memory.thread(self.thread).stop.load(Ordering::Relaxed);
         let stop = stop.checked_sub(at).map(|bytes| (bytes / RECORD_BYTES) as usize);
         let (before, after) = stop.and_then(|stop| records.split_at_checked(stop)).unwrap_or((records, &[]));
-        let after_at = at + before.len() as u64 * RECORD_BYTES;
-        let mut result = self.records::<TIMED, EMPTY>(before, at);
-        if result.is_none() && !after.is_empty() {
-            threads::park(memory);
-            result = self.records::<TIMED, EMPTY>(after, after_at);
+        let mut place = at;
+        // PERF: from one place, so that it is inlined.
+        for part in [before, after] {
+            if let Some(result) = self.records::<TIMED, EMPTY>(part, place) {
+                return result;
+            }
+            place += part.len() as u64 * RECORD_BYTES;
+            if !after.is_empty() {
+                threads::park(memory);
+            }
         }
-        result.unwrap_or_else(|| {
-            // Each stream has an end record, so the file could not be read to its end. The header has the reason; if not, the
-            // file is shorter than it was.
-            let trouble = &memory.header().trouble;
-            let _ = trouble.compare_exchange(0, libc::EIO, Ordering::AcqRel, Ordering::Relaxed);
-            Err(Ending::Stays)
-        })
+        // Each stream has an end record, so the file could not be read to its end. The header has the reason; if not, the file is
+        // shorter than it was.
+        let _ = memory.header().trouble.compare_exchange(0, libc::EIO, Ordering::AcqRel, Ordering::Relaxed);
+        Err(Ending::Stays)
     }
 
     /// Does some records, up to one that ends the piece or the stream.
+    #[inline(always)]
     fn records<const TIMED: bool, const EMPTY: bool>(
         &mut self,
         records: &[Record],
