@@ -11,10 +11,10 @@ pub use schema::{Breakdown, Finding, OfAllocator, Process, Site, Totals};
 
 /// A report.
 #[derive(Clone, Debug)]
-pub struct Report(schema::Report<'static>);
+pub struct Report(schema::Report);
 
 impl Deref for Report {
-    type Target = schema::Report<'static>;
+    type Target = schema::Report;
 
     fn deref(&self) -> &Self::Target {
         &self.0
@@ -37,7 +37,7 @@ impl Report {
     /// # Errors
     /// A line that says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let report: schema::Report<'static> =
+        let report: schema::Report =
             serde_json::from_str(text).map_err(|e| format!("the report is not as promised: {e}"))?;
         if report.schema == SCHEMA { Ok(Self(report)) } else { Err(format!("schema {}", report.schema)) }
     }

@@ -8,13 +8,14 @@ use crate::symbolize::symbolize;
 use crate::{Failure, exit, result};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::{Ahead, Analysis, ImageAddresses, Options};
-use heapwise_diagnosis::diagnose_with_source;
+use heapwise_diagnosis::{Diagnosis, diagnose_with_source};
 use heapwise_report::{
     HtmlOptions, JsonOptions, MarkdownOptions, SourceLines, Sources, Style, TextOptions, ThreadMatrix,
+    write_json,
 };
 use heapwise_trace::file::{Reader, tables::Symbols};
 use std::fs::File;
-use std::io::{BufReader, ErrorKind, Read};
+use std::io::{BufReader, ErrorKind, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,6 +28,13 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
     sources::check(&args.look.source_root).map_err(|error| Failure::new(exit::USAGE, error))?;
     let mut analysis = load(path)?;
     lines::explain(&mut analysis);
+    if form.format == Format::Json {
+        let sources = sources_of(path, &args.look);
+        let diagnosis = diagnosis_of(&analysis, sources.as_ref());
+        let json = |out: &mut dyn Write| write_json(&analysis, &diagnosis, &JsonOptions::default(), out);
+        result::write_by(&args.destination, json)?;
+        return Ok(exit::SUCCESS);
+    }
     result::write_page(form, &args.destination, |style| render(&analysis, path, &args.look, style))?;
     Ok(exit::SUCCESS)
 }
@@ -139,7 +147,7 @@ pub(crate) fn addresses(file: &File, path: &Path) -> anyhow::Result<Vec<ImageAdd
 
 /// The diagnosis in the requested format, of a recording at `path`.
 pub(crate) fn render(analysis: &Analysis, path: &Path, look: &Look, style: Style) -> String {
-    let sources = (!look.no_source).then(|| Arc::new(SourceFiles::of(path, &look.source_root)));
+    let sources = sources_of(path, look);
     let text = render_with(analysis, look, style, sources.as_ref());
     // Reports for other programs have no lines of source to miss.
     let shows_lines = matches!(look.form.format, Format::Text | Format::Html);
@@ -153,9 +161,21 @@ pub(crate) fn render(analysis: &Analysis, path: &Path, look: &Look, style: Style
     text
 }
 
+fn sources_of(path: &Path, look: &Look) -> Option<Arc<SourceFiles>> {
+    (!look.no_source).then(|| Arc::new(SourceFiles::of(path, &look.source_root)))
+}
+
+fn lines_of(sources: Option<&Arc<SourceFiles>>) -> SourceLines {
+    sources.map_or_else(SourceLines::default, |sources| Arc::clone(sources).lines())
+}
+
+fn diagnosis_of(analysis: &Analysis, sources: Option<&Arc<SourceFiles>>) -> Diagnosis {
+    let source = lines_of(sources);
+    diagnose_with_source(analysis, &|file, line| source.line(file, line))
+}
+
 fn render_with(analysis: &Analysis, look: &Look, style: Style, sources: Option<&Arc<SourceFiles>>) -> String {
-    let source = sources.map_or_else(SourceLines::default, |sources| Arc::clone(sources).lines());
-    let diagnosis = diagnose_with_source(analysis, &|file, line| source.line(file, line));
+    let (source, diagnosis) = (lines_of(sources), diagnosis_of(analysis, sources));
     let folder = current_folder();
     match look.form.format {
         Format::Text => {

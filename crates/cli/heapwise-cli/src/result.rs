@@ -6,7 +6,7 @@ use anyhow::{Context, anyhow};
 use heapwise_report::escape::file::{self, Existing};
 use heapwise_report::escape::terminal;
 use heapwise_report::{Style, browser};
-use std::io::IsTerminal;
+use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 
 pub(crate) fn cannot_write(path: &Path) -> String {
@@ -75,6 +75,29 @@ pub(crate) fn write(destination: &Destination, render: impl FnOnce(Style) -> Str
     Ok(())
 }
 
+/// Writes what `put` puts piece by piece to a file, or to standard output. For what may be long.
+pub(crate) fn write_by(
+    destination: &Destination,
+    put: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<(), Failure> {
+    if let Some(out) = destination.output.as_deref() {
+        let to_file = || {
+            let mut file = BufWriter::with_capacity(1 << 16, create(out, destination)?);
+            put(&mut file)?;
+            file.into_inner()?.finish()
+        };
+        to_file().with_context(|| cannot_write(out))?;
+        return Ok(());
+    }
+    if std::io::stdout().is_terminal() {
+        let mut text = Vec::new();
+        put(&mut text)?;
+        pager::print(&String::from_utf8_lossy(&text), false)?;
+        return Ok(());
+    }
+    Ok(terminal::put_out_by(put)?)
+}
+
 /// Writes what `render` makes, and shows it in the browser if that was asked for. Without a name it is in a temporary file that stays:
 /// browsers read it later.
 pub(crate) fn write_page(
@@ -93,7 +116,7 @@ pub(crate) fn write_page(
     let page = tempfile::Builder::new().prefix("heapwise-").suffix(".html").tempfile();
     let (mut page, path) = page.and_then(|page| Ok(page.keep()?)).context("cannot make a temporary file")?;
     let text = render(Style { color: false, width: 100 });
-    std::io::Write::write_all(&mut page, text.as_bytes()).with_context(|| cannot_write(&path))?;
+    page.write_all(text.as_bytes()).with_context(|| cannot_write(&path))?;
     heapwise_report::note!("heapwise: report in {}", path.display());
     browser::open(&path, None);
     Ok(())

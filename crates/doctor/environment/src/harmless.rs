@@ -29,20 +29,35 @@ pub fn escape_beginning(text: &str, characters: usize) -> Cow<'_, str> {
     }
 }
 
-/// Replaces characters of a text that has any, and otherwise leaves the text where it is.
+/// Replaces characters of a text that has any, and otherwise leaves the text where it is. Characters of ASCII that can be seen are no
+/// question.
 pub fn replace_harmful(
     text: &str,
     is_meant: impl Fn(char) -> bool,
     mut by: impl FnMut(char, &mut String),
 ) -> Cow<'_, str> {
-    if !text.contains(&is_meant) {
-        return Cow::Borrowed(text);
+    // PERF: a report may have a hundred megabytes, nearly all of which are plain.
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~');
+    let (mut out, mut copied, mut at) = (None, 0, 0);
+    while let Some(next) = text.as_bytes()[at..].iter().position(|byte| !is_plain(byte)) {
+        at += next;
+        let Some(c) = text[at..].chars().next() else { break };
+        let behind = at + c.len_utf8();
+        if is_meant(c) {
+            let out = out.get_or_insert_with(|| String::with_capacity(text.len() + 8));
+            out.push_str(&text[copied..at]);
+            by(c, out);
+            copied = behind;
+        }
+        at = behind;
     }
-    let mut out = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        if is_meant(c) { by(c, &mut out) } else { out.push(c) }
+    match out {
+        None => Cow::Borrowed(text),
+        Some(mut out) => {
+            out.push_str(&text[copied..]);
+            Cow::Owned(out)
+        }
     }
-    Cow::Owned(out)
 }
 
 #[cfg(test)]
@@ -58,6 +73,8 @@ mod tests {
         assert_eq!(escape("\u{e0041}\u{2060}\u{9b}"), "\\u{e0041}\\u{2060}\\u{9b}");
         assert_eq!(escape("\u{61c}\u{180e}\u{feff}\u{fff9}"), "\\u{61c}\\u{180e}\\u{feff}\\u{fff9}");
         assert_eq!(escape(&escape("\x1b")), "\\u{1b}", "twice does nothing more");
+        assert_eq!(escape("\x1b\x7f~ é\x00"), "\\u{1b}\\u{7f}~ é\\u{0}", "at both ends");
+        assert!(matches!(escape("é ~"), Cow::Borrowed("é ~")));
     }
 
     #[test]

@@ -12,6 +12,9 @@ use crate::schema::report::{
 use frames::Frames;
 use heapwise_analysis::{self as analysis, Analysis};
 use heapwise_diagnosis::{self as diagnosis, Diagnosis};
+use serde::{Serialize, Serializer};
+use std::cell::RefCell;
+use std::io;
 
 /// What may be omitted.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,14 +25,57 @@ pub struct JsonOptions {
 
 /// The report for machines.
 pub fn json(analysis: &Analysis, diagnosis: &Diagnosis, options: &JsonOptions) -> String {
-    crate::schema::compact(&report(analysis, diagnosis, options))
+    let mut text = Vec::new();
+    // Nothing fails that is written to memory.
+    let _ = write_json(analysis, diagnosis, options, &mut text);
+    String::from_utf8(text).unwrap_or_default()
 }
 
-fn report<'a>(a: &'a Analysis, d: &Diagnosis, options: &JsonOptions) -> Report<'a> {
+/// Writes the report for machines; of its long lists, one entry at a time is in memory.
+///
+/// # Errors
+/// Those of writing.
+pub fn write_json(
+    analysis: &Analysis,
+    diagnosis: &Diagnosis,
+    options: &JsonOptions,
+    out: impl io::Write,
+) -> io::Result<()> {
+    let frames = RefCell::default();
+    crate::schema::write_compact(&report(analysis, diagnosis, options, &frames), out)
+}
+
+/// Call sites that are made as they are written. The frames of their stacks are known afterwards.
+struct Sites<'a, 'f> {
+    analysis: &'a Analysis,
+    top: usize,
+    frames: &'f RefCell<Frames<'a>>,
+}
+
+impl Serialize for Sites<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut frames = self.frames.borrow_mut();
+        let sites = self.analysis.sites().iter().take(self.top);
+        serializer.collect_seq(sites.map(|of| site(self.analysis, of, &mut frames)))
+    }
+}
+
+/// The frames of the stacks that were written before.
+struct WrittenFrames<'a, 'f>(&'f RefCell<Frames<'a>>);
+
+impl Serialize for WrittenFrames<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.take().into_list())
+    }
+}
+
+fn report<'a, 'f>(
+    a: &'a Analysis,
+    d: &Diagnosis,
+    options: &JsonOptions,
+    frames: &'f RefCell<Frames<'a>>,
+) -> Report<Sites<'a, 'f>, WrittenFrames<'a, 'f>> {
     let end = a.end.as_ref();
-    let mut frames = Frames::default();
-    let sites =
-        a.sites().iter().take(options.top.unwrap_or(usize::MAX)).map(|s| site(a, s, &mut frames)).collect();
     Report {
         schema: SCHEMA.to_owned(),
         heapwise: a.meta.heapwise.clone(),
@@ -80,8 +126,8 @@ fn report<'a>(a: &'a Analysis, d: &Diagnosis, options: &JsonOptions) -> Report<'
             })
             .collect(),
         n_sites: a.sites().len(),
-        sites,
-        frames: frames.into_list(),
+        sites: Sites { analysis: a, top: options.top.unwrap_or(usize::MAX), frames },
+        frames: WrittenFrames(frames),
         findings: d.findings.iter().map(finding).collect(),
         withheld: withheld(d),
     }

@@ -37,7 +37,7 @@ pub use heapwise_diagnosis::units;
 
 pub use diff::Diff;
 pub use html::{Freed, HtmlOptions, ThreadMatrix, html};
-pub use json::{JsonOptions, json};
+pub use json::{JsonOptions, json, write_json};
 pub use report::{MarkdownOptions, TextOptions, command_line, function_of, markdown, place_of, text};
 pub use source::{Absence, SourceFile, SourceLines, Sources};
 pub use style::Style;

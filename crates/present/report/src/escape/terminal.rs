@@ -26,6 +26,23 @@ pub fn json(text: &str) -> Cow<'_, str> {
     )
 }
 
+/// JSON on its way: what is written is escaped as by [`json`]. Each piece has to have whole characters, as serde_json's have.
+#[derive(Debug)]
+pub(crate) struct Json<Out>(pub(crate) Out);
+
+impl<Out: Write> Write for Json<Out> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text =
+            std::str::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        self.0.write_all(json(text).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 /// A text of several lines, in which the line ends and, if it has styles, our own colours are kept.
 pub fn page(text: &str, is_styled: bool) -> Cow<'_, str> {
     let is_harmless = |c: char| matches!(c, '\n' | '\t') || !is_harmful(c);
@@ -130,8 +147,16 @@ pub fn print(text: &str, is_styled: bool) -> io::Result<()> {
 /// # Errors
 /// When standard output cannot be written to.
 pub fn put_out(bytes: &[u8]) -> io::Result<()> {
-    let mut out = io::stdout();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
+    put_out_by(|out| out.write_all(bytes))
+}
+
+/// The same of what is written piece by piece.
+///
+/// # Errors
+/// Those of writing, but that nobody reads it.
+pub fn put_out_by(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    match write(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
     }

@@ -3,7 +3,7 @@
 use crate::report::rows::via_of;
 use crate::schema::report::Frame;
 use heapwise_analysis::{self as analysis, Analysis, Site};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Frames of a stack that are written, from its two ends: deep recursion has a site per depth, and whole stacks would make the
 /// report grow with the square of it.
@@ -17,7 +17,9 @@ const FEWER_OUTER: usize = 16;
 /// The frames of all stacks that were written.
 #[derive(Debug, Default)]
 pub(crate) struct Frames<'a> {
-    indices: HashMap<Frame<'a>, u32>,
+    indices: FxHashMap<Frame<'a>, u32>,
+    /// PERF: the same by where its strings are: an analysis has each of them once, and most frames come again and again.
+    seen: FxHashMap<Seen, u32>,
     /// How many the stacks have together.
     in_stacks: usize,
 }
@@ -59,6 +61,16 @@ impl<'a> Frames<'a> {
     }
 
     fn index(&mut self, frame: &analysis::Frame<'a>) -> u32 {
+        let seen = Seen::of(frame);
+        if let Some(index) = self.seen.get(&seen) {
+            return *index;
+        }
+        let index = self.index_of_new(frame);
+        self.seen.insert(seen, index);
+        index
+    }
+
+    fn index_of_new(&mut self, frame: &analysis::Frame<'a>) -> u32 {
         let next = u32::try_from(self.indices.len()).unwrap_or(u32::MAX);
         let frame = Frame {
             function: frame.function.map(Into::into),
@@ -69,6 +81,29 @@ impl<'a> Frames<'a> {
             address: frame.function.is_none().then_some(frame.address),
         };
         *self.indices.entry(frame).or_insert(next)
+    }
+}
+
+/// A frame by where its strings are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Seen {
+    /// Address and length of the function's, the file's and the module's.
+    strings: [(usize, usize); 3],
+    line: Option<u32>,
+    inlined: bool,
+    address: u64,
+}
+
+impl Seen {
+    fn of(frame: &analysis::Frame<'_>) -> Self {
+        let place = |text: Option<&str>| text.map_or((0, 0), |text| (text.as_ptr().addr(), text.len()));
+        let module = frame.module.map(|module| module.path.as_str());
+        Self {
+            strings: [place(frame.function), place(frame.file), place(module)],
+            line: frame.line,
+            inlined: frame.inlined,
+            address: if frame.function.is_none() { frame.address } else { 0 },
+        }
     }
 }
 

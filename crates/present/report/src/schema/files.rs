@@ -16,6 +16,6 @@ fn the_files_are_those_of_the_structures() {
     check::<doctor::Checkup>(doctor::SCHEMA);
     check::<lab::Lab>(lab::SCHEMA);
     check::<replay::Replay>(replay::SCHEMA);
-    check::<report::Report<'static>>(report::SCHEMA);
+    check::<report::Report>(report::SCHEMA);
     check::<tune::Tuned>(tune::SCHEMA);
 }

@@ -23,10 +23,22 @@ pub use machine::Machine;
 pub use spread::Spread;
 
 use serde::Serialize;
+use std::io::{self, Write};
 
 /// A document on one line.
 pub(crate) fn compact(document: &impl Serialize) -> String {
     finish(serde_json::to_string(document))
+}
+
+/// Writes a document on one line, without having all of it in memory.
+///
+/// # Errors
+/// Those of writing.
+pub(crate) fn write_compact(document: &impl Serialize, out: impl io::Write) -> io::Result<()> {
+    let mut out = crate::escape::terminal::Json(out);
+    serde_json::to_writer(&mut out, document)?;
+    out.write_all(b"\n")?;
+    out.flush()
 }
 
 /// A document as a person would write it.

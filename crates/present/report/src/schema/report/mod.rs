@@ -14,9 +14,11 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA: &str = "heapwise.report/1";
 
 /// A report. Times are nanoseconds since the start of the command unless a field is a duration.
+///
+/// Whoever writes one may have something else in place of the two long lists that is serialized as they are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct Report<'a> {
+pub struct Report<Sites = Vec<Site>, Frames = Vec<Frame<'static>>> {
     /// The name and version of this schema.
     #[cfg_attr(test, schemars(extend("const" = SCHEMA)))]
     pub schema: String,
@@ -61,18 +63,18 @@ pub struct Report<'a> {
     /// How many call sites there are.
     pub n_sites: usize,
     /// Call sites, most allocated bytes first.
-    pub sites: Vec<Site>,
+    pub sites: Sites,
     /// The frames of the sites' stacks, each once.
-    pub frames: Vec<Frame<'a>>,
+    pub frames: Frames,
     /// What is worth a change, the most rewarding first; at most ten.
     pub findings: Vec<Finding>,
     /// What would be judged if all memory were recorded, and is not.
     pub withheld: Vec<Withheld>,
 }
 
-impl<'a> Report<'a> {
+impl Report {
     /// The frames of a site's stack from the innermost outwards. An index without a frame has none.
-    pub fn stack(&self, site: &Site) -> impl Iterator<Item = &Frame<'a>> + Clone {
+    pub fn stack(&self, site: &Site) -> impl Iterator<Item = &Frame<'static>> + Clone {
         site.stack.iter().filter_map(|&at| self.frames.get(at as usize))
     }
 }
