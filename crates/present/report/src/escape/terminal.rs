@@ -153,7 +153,7 @@ pub fn put_out(bytes: &[u8]) -> io::Result<()> {
 /// The same of what is written piece by piece.
 ///
 /// # Errors
-/// Those of writing, but that nobody reads it.
+/// Those of writing, but for a reader that is gone.
 pub fn put_out_by(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
     match write(&mut out).and_then(|()| out.flush()) {

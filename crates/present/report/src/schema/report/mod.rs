@@ -13,9 +13,8 @@ use serde::{Deserialize, Serialize};
 /// The value of the field `schema`.
 pub const SCHEMA: &str = "heapwise.report/1";
 
+// Its writer has something else in place of the two long lists, which is serialized as they are.
 /// A report. Times are nanoseconds since the start of the command unless a field is a duration.
-///
-/// Whoever writes one may have something else in place of the two long lists that is serialized as they are.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Report<Sites = Vec<Site>, Frames = Vec<Frame<'static>>> {
