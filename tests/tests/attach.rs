@@ -114,38 +114,45 @@ int main(int count, char **arguments) {
 }
 "#;
 
-/// Has 40 MB of blocks when `SIGUSR1` has come, and then waits in a frame with much room that it never writes to: whatever was on the stack
-/// there stays.
-const IDLE: &str = r#"
+/// What programs begin with that wait for signals: `ready` says that a first one may come.
+const SIGNALS: &str = r#"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-static void *blocks[400];
-__attribute__((noinline, noipa)) static void *block(void) { return memset(malloc(100000), 1, 100000); }
-__attribute__((noinline, noipa)) static void touch(char *room) { (void)room; }
-__attribute__((noinline, noipa)) static int wait_with_room(sigset_t *wanted) {
-    char room[1 << 16];
-    int signal = 0;
-    touch(room);
-    printf("waits\n");
-    fflush(stdout);
-    sigwait(wanted, &signal);
-    touch(room);
-    return signal;
-}
-int main(void) {
-    sigset_t wanted;
-    int signal;
+static sigset_t wanted;
+static void ready(void) {
     sigemptyset(&wanted);
     sigaddset(&wanted, SIGUSR1);
     sigaddset(&wanted, SIGTERM);
     sigprocmask(SIG_BLOCK, &wanted, 0);
     printf("ready\n");
     fflush(stdout);
+}
+"#;
+
+/// Has 40 MB of blocks when `SIGUSR1` has come, and then waits in a frame with much room that it never writes to: whatever was on the stack
+/// there stays.
+const IDLE: &str = r#"
+static void *blocks[400];
+__attribute__((noinline, noipa)) static void *block(void) { return memset(malloc(100000), 1, 100000); }
+__attribute__((noinline, noipa)) static void touch(char *room) { (void)room; }
+__attribute__((noinline, noipa)) static int wait_with_room(void) {
+    char room[1 << 16];
+    int signal = 0;
+    touch(room);
+    printf("waits\n");
+    fflush(stdout);
+    sigwait(&wanted, &signal);
+    touch(room);
+    return signal;
+}
+int main(void) {
+    int signal;
+    ready();
     sigwait(&wanted, &signal);
     for (int i = 0; i < 400; i++) blocks[i] = block();
-    return wait_with_room(&wanted) == SIGTERM ? 5 : 6;
+    return wait_with_room() == SIGTERM ? 5 : 6;
 }
 "#;
 
@@ -158,10 +165,6 @@ fn started(program: &Path, arguments: &[&str], folder: &Path) -> Running {
 
 /// Brightens a picture of 48 MiB by steps when `SIGUSR1` has come, each into a new block of which glibc returned the pages.
 const PICTURE: &str = r#"
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #define BYTES (48 << 20)
 __attribute__((noinline, noipa)) static char *brighter(const char *picture) {
     char *result = malloc(BYTES);
@@ -169,14 +172,8 @@ __attribute__((noinline, noipa)) static char *brighter(const char *picture) {
     return result;
 }
 int main(void) {
-    sigset_t wanted;
     int signal;
-    sigemptyset(&wanted);
-    sigaddset(&wanted, SIGUSR1);
-    sigaddset(&wanted, SIGTERM);
-    sigprocmask(SIG_BLOCK, &wanted, 0);
-    printf("ready\n");
-    fflush(stdout);
+    ready();
     sigwait(&wanted, &signal);
     char *picture = calloc(1, BYTES);
     for (int i = 0; i < 7; i++) {
@@ -194,7 +191,7 @@ int main(void) {
 #[test]
 fn time_in_the_kernel_is_that_since_it_was_attached_to() {
     let folder = run::private_folder();
-    let program = compile_text("gcc", &["-O1"], PICTURE, folder.path(), "picture");
+    let program = compile_text("gcc", &["-O1"], &format!("{SIGNALS}{PICTURE}"), folder.path(), "picture");
     let mut running = run::start(&mut run::command(&program, folder.path()), folder.path(), "picture");
     running.wait_for("ready");
     let recording = Recording::new(folder.path());
@@ -420,7 +417,7 @@ fn a_thread_that_was_left_asleep_goes_on_with_the_next_recording() {
 #[test]
 fn what_was_on_a_stack_earlier_keeps_nothing_in_the_process() {
     let folder = run::private_folder();
-    let program = compile_text("cc", &[], IDLE, folder.path(), "idle");
+    let program = compile_text("cc", &[], &format!("{SIGNALS}{IDLE}"), folder.path(), "idle");
     let mut running = started(&program, &[], folder.path());
     let before = code(running.pid());
     let recording = Recording::new(folder.path());
@@ -437,7 +434,7 @@ fn what_was_on_a_stack_earlier_keeps_nothing_in_the_process() {
 #[test]
 fn a_look_that_was_asked_for_is_not_what_was_there_before() {
     let folder = run::private_folder();
-    let program = compile_text("cc", &[], IDLE, folder.path(), "idle");
+    let program = compile_text("cc", &[], &format!("{SIGNALS}{IDLE}"), folder.path(), "idle");
     let mut running = started(&program, &[], folder.path());
     let recording = Recording::new(folder.path()).with(&["--snapshot-every", "100ms"]);
     let attached = recording.attach(running.pid());
