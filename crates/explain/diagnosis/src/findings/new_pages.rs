@@ -8,7 +8,9 @@ use crate::finding::{Certainty, Estimate, Severity};
 use crate::rule_input::{Place, RuleInput};
 use crate::units::{bytes, count, time};
 use crate::{allocator, cost, weigh};
-use heapwise_analysis::{Bytes, Nanos, Site};
+use heapwise_analysis::{Bytes, Nanos, Site, SiteId};
+use std::cmp::Reverse;
+use std::collections::HashSet;
 
 pub(crate) struct NewPages;
 
@@ -37,13 +39,15 @@ impl Rule for NewPages {
 
 fn find<'a>(input: &'a RuleInput<'a>) -> Option<Occurrence<'a>> {
     let analysis = input.analysis;
-    let of_all: u64 = analysis.sites().iter().map(|site| cost::bytes_again(site).0).sum();
-    let mut places: Vec<(u64, &Place<'_>, Vec<&Site>)> = input.places.iter().map(part).collect();
-    places.retain(|(again, ..)| *again > 0);
+    let all = || analysis.sites().iter().filter(|site| cost::bytes_again(site) > Bytes(0));
+    // In code of others the owner cannot keep a buffer.
+    let own = input.places.iter().filter(|place| place.foreign.is_none());
+    let with_finding: HashSet<SiteId> = own.flat_map(reuse_in_loop::sites).collect();
+    let mut sites: Vec<&Site> = all().filter(|site| !with_finding.contains(&site.id)).collect();
     // The first of equal ones is the first.
-    places.sort_by_key(|(again, ..)| std::cmp::Reverse(*again));
-    let again: u64 = places.iter().map(|(again, ..)| again).sum();
-    let share = again as f64 / of_all.max(1) as f64;
+    sites.sort_by_key(|site| Reverse(cost::bytes_again(site)));
+    let again = again(&sites);
+    let share = again as f64 / all().map(|site| cost::bytes_again(site).0).sum::<u64>().max(1) as f64;
     let lost = Nanos((cost::of_pages_again(analysis).0 as f64 * share) as u64);
     if lost.0 == 0 || lost.0.saturating_mul(LEAST_OF_RUN) < analysis.duration.0 {
         return None;
@@ -51,8 +55,7 @@ fn find<'a>(input: &'a RuleInput<'a>) -> Option<Occurrence<'a>> {
     let main = analysis.processes.iter().max_by_key(|process| process.totals.allocated_bytes)?;
     let family = allocator::by_name(&main.allocator);
     let in_kernel = analysis.end.as_ref().map_or(0, |end| end.system_ns);
-    let mut evidence: Vec<String> =
-        places.iter().take(NAMED).map(|(again, place, sites)| said(*again, place, sites)).collect();
+    let mut evidence = places(input, &sites);
     evidence.push(format!(
         "to map and clear them again takes at most {}; the program was in the kernel for {}",
         time(lost.0),
@@ -66,33 +69,33 @@ fn find<'a>(input: &'a RuleInput<'a>) -> Option<Occurrence<'a>> {
             family.name
         ),
         place: None,
-        sites: places.iter().flat_map(|(.., sites)| sites.iter().map(|site| site.id)).collect(),
+        sites: sites.iter().map(|site| site.id).collect(),
         evidence,
         estimate: Estimate { time: lost, ..Estimate::default() },
         remedy: format!("Keep such blocks and use them again. {}", family.new_pages?),
     })
 }
 
-/// What a place maps again, but for what has a finding as buffers that come one after another.
-fn part<'a>(place: &'a Place<'a>) -> (u64, &'a Place<'a>, Vec<&'a Site>) {
-    // In code of others the owner cannot keep a buffer.
-    let is_own = place.foreign.is_none();
-    let has_finding = if is_own { reuse_in_loop::sites(place) } else { Vec::new() };
-    let sites = place.seen.iter().map(|seen| seen.site).filter(|site| !has_finding.contains(&site.id));
-    let mut sites: Vec<&Site> = sites.filter(|site| cost::bytes_again(site) > Bytes(0)).collect();
-    sites.sort_by_key(|site| std::cmp::Reverse(cost::bytes_again(site)));
-    (sites.iter().map(|site| cost::bytes_again(site).0).sum(), place, sites)
+fn again(sites: &[&Site]) -> u64 {
+    sites.iter().map(|site| cost::bytes_again(site).0).sum()
 }
 
-fn said(again: u64, place: &Place<'_>, sites: &[&Site]) -> String {
-    let blocks = sites.iter().map(|site| site.allocations).sum();
-    let held: u64 = sites.iter().map(|site| site.peak_bytes.0).sum();
-    let (label, again) = (place.label(), bytes(again));
-    format!(
-        "{label}: {again} beyond the {} that it had at the peak, in {} blocks",
-        bytes(held),
-        count(blocks)
-    )
+/// What places with names have of it, the largest first.
+fn places(input: &RuleInput<'_>, sites: &[&Site]) -> Vec<String> {
+    let part = |place: &Place<'_>| -> Vec<&Site> {
+        sites.iter().copied().filter(|site| place.seen.iter().any(|seen| seen.site.id == site.id)).collect()
+    };
+    let mut places: Vec<_> = input.places.iter().map(|place| (place.label(), part(place))).collect();
+    places.retain(|(_, sites)| !sites.is_empty());
+    places.sort_by_key(|(_, sites)| Reverse(again(sites)));
+    places.truncate(NAMED);
+    let said = places.iter().map(|(label, sites)| {
+        let held = sites.iter().map(|site| site.peak_bytes.0).sum();
+        let (again, held, blocks) =
+            (bytes(again(sites)), bytes(held), sites.iter().map(|s| s.allocations).sum());
+        format!("{label}: {again} beyond the {held} that it had at the peak, in {} blocks", count(blocks))
+    });
+    said.collect()
 }
 
 #[cfg(test)]
@@ -103,8 +106,12 @@ mod tests {
 
     /// Values that are made from earlier ones: at most a few of them are live at a time, and none is a buffer of a loop.
     fn program(allocator: &str, system_ns: u64) -> Vec<crate::Finding> {
+        program_at("scaled|/u/src/a.c|7", allocator, system_ns)
+    }
+
+    fn program_at(place: &str, allocator: &str, system_ns: u64) -> Vec<crate::Finding> {
         let mut p = Program::default();
-        let line = p.stack(&["scaled|/u/src/a.c|7"]);
+        let line = p.stack(&[place]);
         let mut kept = std::collections::VecDeque::new();
         for _ in 0..7 {
             kept.push_back(p.alloc(line, LARGE));
@@ -141,6 +148,12 @@ mod tests {
         );
         assert!(found[0].remedy.contains("mmap_max=0"), "{}", found[0].remedy);
         assert!(program("libjemalloc.so.2", 50_000_000)[0].remedy.contains("dirty_decay_ms"));
+        let stripped = program_at("||", "/lib/libc.so.6", 50_000_000);
+        assert_eq!(
+            (stripped[0].evidence.len(), &stripped[0].title),
+            (1, &found[0].title),
+            "there is no name"
+        );
     }
 
     #[test]
