@@ -129,8 +129,9 @@ static FAMILY: Family = Family {
                 with `background_thread:true` returns pages by itself.",
     new_pages: Some(
         "Or have glibc keep the pages of what is freed, which then stay resident: \
-         `GLIBC_TUNABLES=glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=68719476736`. What that saves, `heapwise compare \
-         --with glibc:mmap_max=0:trim_threshold=68719476736 CMD` says.",
+         `GLIBC_TUNABLES=glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=68719476736`. Blocks of other threads than the \
+         first one need `:glibc.malloc.arena_max=1` behind that, with which all threads share one heap. What it saves, \
+         `heapwise compare --with glibc:mmap_max=0:trim_threshold=68719476736 CMD` says.",
     ),
     ..Family::UNKNOWN
 };
