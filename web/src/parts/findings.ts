@@ -71,7 +71,7 @@ function findingCard(model: Model, finding: Finding, i: number, links: Links): H
   if (finding.peak_bytes > 0) {
     savings.push(saving(bytes(finding.peak_bytes), "at the peak", finding.peak_bytes, peak_rss || totals.peak_bytes));
   }
-  if (finding.time_ns > 0) savings.push(saving(time(finding.time_ns), "in the allocator", finding.time_ns, duration_ns));
+  if (finding.time_ns > 0) savings.push(saving(time(finding.time_ns), "of the run", finding.time_ns, duration_ns));
   return h(
     "article",
     { class: `card severity-${finding.severity}`, attr: { "data-finding": finding.id, "data-place": String(i) } },

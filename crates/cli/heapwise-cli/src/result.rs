@@ -57,27 +57,25 @@ pub(crate) fn create<'a>(path: &'a Path, destination: &Destination) -> std::io::
 
 /// Writes what `render` makes to a file, or to standard output.
 pub(crate) fn write(destination: &Destination, render: impl FnOnce(Style) -> String) -> Result<(), Failure> {
-    match destination.output.as_deref() {
-        Some(out) => {
-            let text = render(Style { color: false, width: 100 });
-            file::write(out, &text, Existing::of(destination.force)).with_context(|| cannot_write(out))?;
-        }
-        None => {
-            let out = std::io::stdout();
-            let style = style_of(&out, anstream::AutoStream::choice(&out));
-            let text = render(style);
-            match out.is_terminal() {
-                true => pager::print(&text, style.color)?,
-                false => terminal::put_out(text.as_bytes())?,
-            }
-        }
-    }
-    Ok(())
+    let out = std::io::stdout();
+    let style = match destination.output {
+        Some(_) => Style { color: false, width: 100 },
+        None => style_of(&out, anstream::AutoStream::choice(&out)),
+    };
+    put_out(destination, style.color, |out| out.write_all(render(style).as_bytes()))
 }
 
 /// Writes what `put` puts piece by piece to a file, or to standard output. For what may be long.
 pub(crate) fn write_by(
     destination: &Destination,
+    put: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<(), Failure> {
+    put_out(destination, false, put)
+}
+
+fn put_out(
+    destination: &Destination,
+    is_styled: bool,
     put: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), Failure> {
     if let Some(out) = destination.output.as_deref() {
@@ -92,7 +90,7 @@ pub(crate) fn write_by(
     if std::io::stdout().is_terminal() {
         let mut text = Vec::new();
         put(&mut text)?;
-        pager::print(&String::from_utf8_lossy(&text), false)?;
+        pager::print(&String::from_utf8_lossy(&text), is_styled)?;
         return Ok(());
     }
     Ok(terminal::put_out_by(put)?)

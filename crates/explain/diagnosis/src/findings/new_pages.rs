@@ -39,6 +39,10 @@ impl Rule for NewPages {
 
 fn find<'a>(input: &'a RuleInput<'a>) -> Option<Occurrence<'a>> {
     let analysis = input.analysis;
+    let lost_by_all = cost::of_pages_again(analysis).0;
+    if lost_by_all == 0 {
+        return None;
+    }
     let all = || analysis.sites().iter().filter(|site| cost::bytes_again(site) > Bytes(0));
     // In code of others the owner cannot keep a buffer.
     let own = input.places.iter().filter(|place| place.foreign.is_none());
@@ -48,7 +52,7 @@ fn find<'a>(input: &'a RuleInput<'a>) -> Option<Occurrence<'a>> {
     sites.sort_by_key(|site| Reverse(cost::bytes_again(site)));
     let again = again(&sites);
     let share = again as f64 / all().map(|site| cost::bytes_again(site).0).sum::<u64>().max(1) as f64;
-    let lost = Nanos((cost::of_pages_again(analysis).0 as f64 * share) as u64);
+    let lost = Nanos((lost_by_all as f64 * share) as u64);
     if lost.0 == 0 || lost.0.saturating_mul(LEAST_OF_RUN) < analysis.duration.0 {
         return None;
     }

@@ -70,6 +70,9 @@ pub fn nearest_frame<'a>(frames: impl Iterator<Item = (FrameFacts<'a>, Owner)>) 
         let Some(rank) = rank_of(&facts, owner, called) else { continue };
         let interprets = || facts.module.is_some_and(|module| is_interpreter(facts.file, module));
         if is_of_module && rank == Rank::Dependency && interprets() {
+            // PERF: and so nothing further out of the interpreter has to be looked at.
+            best = best.map(|(_, at)| (Rank::Dependency, at));
+            is_of_module = false;
             continue;
         }
         if best.is_none_or(|(known, _)| rank < known) {
