@@ -176,8 +176,8 @@ fn object_files_without_lines_are_named_with_what_is_known() {
     assert_eq!((file.allocations, file.is_rust, file.has_names), (2, true, true));
     assert_eq!(file.image.path, "/home/u/target/release/app");
     let of = |named: &[u64], bare: &[u64]| {
-        let analysis = analysis(&[(&["app::parse||"], named), (&["||"], bare)]);
-        analysis.without_lines().iter().map(|file| file.has_names).collect::<Vec<_>>()
+        let other = crate::places::analysis(&[(&["app::parse||"], named), (&["||"], bare)]);
+        other.without_lines().iter().map(|file| file.has_names).collect::<Vec<_>>()
     };
     assert_eq!((of(&[24, 24], &[8]), of(&[24], &[8, 8])), (vec![true], vec![false]), "names of most count");
 }
