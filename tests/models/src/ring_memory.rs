@@ -82,4 +82,8 @@ impl Waiting for Sleeper {
     fn is_over(&self) -> bool {
         self.steps.get() == 0
     }
+
+    fn is_stopped(&self) -> bool {
+        false
+    }
 }

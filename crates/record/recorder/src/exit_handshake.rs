@@ -7,7 +7,7 @@
 use crate::process::PROCESS;
 use crate::sys;
 use core::sync::atomic::Ordering;
-use heapwise_trace::live::layout::{CLOCK_STOPPED, exit_state};
+use heapwise_trace::live::layout::exit_state;
 
 /// How often and how long the process waits: a tenth of a second, enough for a heap of several gibibytes.
 const STEPS: usize = 10;
@@ -21,8 +21,7 @@ pub fn say() {
         return;
     }
     for _ in 0..STEPS {
-        let stopped = session.clock.0.load(Ordering::Relaxed) & CLOCK_STOPPED != 0;
-        if stopped || PROCESS.collector_is_gone(session) {
+        if session.is_stopped() || PROCESS.collector_is_gone(session) {
             break;
         }
         PROCESS.region.wake_collector();

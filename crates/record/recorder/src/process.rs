@@ -22,8 +22,7 @@ use core::ops::Deref;
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use heapwise_trace::event::StackId;
 use heapwise_trace::live::layout::{
-    CLOCK_EPOCH_MASK, CLOCK_STOPPED, COMMAND_BYTES, MAX_RINGS, MODULE_LOG_BYTES, ProcessHeader, RingHeader,
-    SessionHeader,
+    CLOCK_EPOCH_MASK, COMMAND_BYTES, MAX_RINGS, MODULE_LOG_BYTES, ProcessHeader, RingHeader, SessionHeader,
 };
 use heapwise_trace::live::node::ADDRESS_MASK;
 use heapwise_trace::sampling::countdown::MOST_LOG2;
@@ -509,12 +508,15 @@ impl Waiting for Process {
 
     fn is_over(&self) -> bool {
         let Some(session) = self.session() else { return true };
-        let is_stopped = session.clock.0.load(Ordering::Relaxed) & CLOCK_STOPPED != 0;
-        let is_gone = !is_stopped && self.collector_is_gone(session);
+        let is_gone = !session.is_stopped() && self.collector_is_gone(session);
         if is_gone {
             self.become_inert();
         }
-        is_stopped || is_gone
+        is_gone || session.is_stopped()
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.session().is_some_and(SessionHeader::is_stopped)
     }
 }
 

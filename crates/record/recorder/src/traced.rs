@@ -4,7 +4,7 @@
 use crate::process::PROCESS;
 use crate::sys;
 use core::sync::atomic::{AtomicBool, Ordering};
-use heapwise_trace::live::layout::{CLOCK_STOPPED, SessionHeader};
+use heapwise_trace::live::layout::SessionHeader;
 use heapwise_trace::live::traced::{Request, state};
 
 /// How often and how long it waits for the answer: a second, in which the collector starts what traces.
@@ -36,8 +36,7 @@ pub(crate) fn ask(session: &SessionHeader) -> bool {
 
 fn is_traced(session: &SessionHeader, request: &Request) -> bool {
     for _ in 0..STEPS {
-        let is_stopped = session.clock.0.load(Ordering::Relaxed) & CLOCK_STOPPED != 0;
-        if is_stopped || PROCESS.collector_is_gone(session) {
+        if session.is_stopped() || PROCESS.collector_is_gone(session) {
             return false;
         }
         let wake = &session.wake.0;

@@ -5,7 +5,7 @@ use crate::process::{PROCESS, Process};
 use crate::sys;
 use core::sync::atomic::Ordering;
 use heapwise_trace::live::hooks::{HOOK_TABLE_BYTES, MOST_HOOKS, SharedHook};
-use heapwise_trace::live::layout::{CLOCK_STOPPED, ProcessHeader};
+use heapwise_trace::live::layout::ProcessHeader;
 
 /// How often and how long a process waits for the answer: two seconds, for files with a hundred thousand functions on a busy machine.
 const STEPS: usize = 100;
@@ -52,8 +52,7 @@ fn is_answered(process: &'static Process, header: &ProcessHeader) -> bool {
         if last >= question {
             return true;
         }
-        let is_stopped = session.clock.0.load(Ordering::Relaxed) & CLOCK_STOPPED != 0;
-        if is_stopped || process.collector_is_gone(session) {
+        if session.is_stopped() || process.collector_is_gone(session) {
             break;
         }
         process.region.wake_collector();

@@ -2,7 +2,7 @@
 //!
 //! **If you change anything here, raise [`LIVE_VERSION`].**
 
-use super::atomics::{AtomicU8, AtomicU32, AtomicU64};
+use super::atomics::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use super::hooks::MOST_HOOKS;
 use super::sizes::{MOST_SIZE_TABLES, SizeTable};
 use super::traced::{MOST_REQUESTS, Request};
@@ -85,6 +85,13 @@ pub struct SessionHeader {
     pub bare: ProgramNames,
     /// The recorder that was written into the process that the collector attached to; zeros if there is none.
     pub written: WrittenRecorder,
+}
+
+impl SessionHeader {
+    /// Whether recording was ended for good.
+    pub fn is_stopped(&self) -> bool {
+        self.clock.0.load(Ordering::Relaxed) & CLOCK_STOPPED != 0
+    }
 }
 
 /// Where a recorder is in a process, for whoever comes after a collector that was killed.
