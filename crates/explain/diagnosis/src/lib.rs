@@ -36,7 +36,7 @@ pub use line_costs::{Costs, FileCosts, costs_by_file};
 pub use name::without_hash;
 pub use rule_input::ENOUGH_SAMPLES;
 pub use source::LineOf;
-pub use unseen::{Unseen, unseen};
+pub use unseen::{Unseen, is_unused, unseen};
 pub use verdict::{Verdict, VerdictKind};
 
 use heapwise_analysis::Analysis;

@@ -10,6 +10,9 @@ const MUCH: u64 = 4;
 /// From this part on an allocator that is there may be in use. Some is unrecorded in every program: the loader's own, and stacks of
 /// threads that never allocate.
 const IN_USE: u64 = 16;
+/// The heap of a language's runtime takes more as soon as it is used: PHP's for an empty program 390 KiB, an arena of Python's 256 KiB, a
+/// page of Ruby's objects 64 KiB, of which it begins with many. What is unrecorded besides are thread stacks and the loader's own.
+const LEAST_HEAP: Bytes = Bytes(128 << 10);
 /// Files that are named in a sentence.
 const MOST_NAMED: usize = 3;
 
@@ -83,6 +86,17 @@ fn bypassed(analysis: &Analysis, peak: Option<&Breakdown>) -> Vec<String> {
         format!("{} inside {file}", inside.allocator)
     };
     inside.take(MOST_NAMED).map(text).collect()
+}
+
+/// Whether it is the heap of a language's runtime that is there and not used, which the pages show: a variable turns PHP's off, and a tool
+/// may have the texts by which Go's is known.
+pub fn is_unused(analysis: &Analysis, spot: &BlindSpot) -> bool {
+    family(spot).is_some_and(|family| family.is_runtime)
+        && analysis
+            .accounting
+            .at_peak
+            .as_ref()
+            .is_some_and(|peak| peak.unrecorded < LEAST_HEAP && may_be_in(analysis, peak, &spot.file))
 }
 
 fn family(spot: &BlindSpot) -> Option<&'static Family> {
@@ -242,6 +256,23 @@ mod tests {
 
     const OWN: &str = BlindSpot::OWN_ALLOCATOR;
     const LIBRARY: &str = BlindSpot::LIBRARY_ALLOCATOR;
+
+    #[test]
+    fn a_heap_of_a_runtime_without_pages_is_not_used() {
+        let spots = [(OWN, "Zend memory manager", "/usr/bin/php"), (OWN, "jemalloc", "/usr/bin/php")];
+        let unused = |analysis: &Analysis| {
+            analysis.blind_spots.iter().map(|spot| is_unused(analysis, spot)).collect::<Vec<_>>()
+        };
+        let mut of_php = analysis(0, &spots);
+        assert_eq!(
+            unused(&of_php),
+            [true, false],
+            "the program's own allocator is in use whatever its pages are"
+        );
+        assert_eq!(unused(&analysis(1, &spots)), [false, false]);
+        of_php.accounting.at_peak = None;
+        assert_eq!(unused(&of_php), [false, false], "pages were not looked at");
+    }
 
     #[test]
     fn an_allocator_that_is_entered_and_hardly_called_may_be_it() {

@@ -4,7 +4,7 @@ use super::Subject;
 use crate::document::{Alert, Block, Mark, Section};
 use crate::units::share;
 use heapwise_analysis::{Analysis, BlindSpot, Interception};
-use heapwise_diagnosis::Diagnosis;
+use heapwise_diagnosis::{Diagnosis, is_unused};
 
 pub(crate) fn not_seen(analysis: &Analysis, diagnosis: &Diagnosis) -> Vec<Section> {
     let items = not_seen_items(analysis, diagnosis);
@@ -21,7 +21,8 @@ pub(crate) fn not_seen_items(analysis: &Analysis, diagnosis: &Diagnosis) -> Vec<
     };
     // What is inside of libraries and may not be in use is no reason to worry.
     let is_idle = |spot: &BlindSpot| !spot.allocator.is_empty() && spot.id != BlindSpot::OWN_ALLOCATOR;
-    let others = analysis.blind_spots.iter().filter(|spot| !is_in_first(spot) && !is_idle(spot));
+    let is_left_out = |spot: &BlindSpot| is_in_first(spot) || is_idle(spot) || is_unused(analysis, spot);
+    let others = analysis.blind_spots.iter().filter(|spot| !is_left_out(spot));
     first.chain(others.map(|spot| (spot.what.clone(), spot.remedy.clone()))).collect()
 }
 

@@ -60,6 +60,9 @@ const FAMILIES: &[Family] = &[
     c("e"),
     c("_e"),
     c("_safe_e"),
+    c("_fe"),
+    c("_safe_fe"),
+    memory("_safe_", "malloc realloc"),
     c("__zend_"),
     // Generic.
     c("safe_"),
@@ -128,6 +131,7 @@ const FAMILIES: &[Family] = &[
          fast_padded_malloc fast_padded_mallocz",
     ),
     memory("", "ff_fast_malloc fast_malloc"),
+    memory("av_buffer_", "alloc allocz realloc pool_get"),
     // OpenSSL, LibreSSL, BoringSSL.
     c("CRYPTO_"),
     c("OPENSSL_"),
@@ -299,6 +303,8 @@ mod tests {
             "sqlite3DbMallocRawNN",
             "sqlite3_malloc64",
             "av_mallocz",
+            "av_buffer_pool_get",
+            "_safe_malloc",
             "av_fast_padded_malloc",
             "CRYPTO_zalloc",
             "ngx_pcalloc",
