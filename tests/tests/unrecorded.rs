@@ -160,10 +160,16 @@ fn the_objects_of_python_are_named_unless_it_uses_malloc_for_them() {
 #[test]
 fn a_static_program_with_the_heap_of_a_runtime_has_the_remedy_of_that() {
     let folder = run::private_folder();
-    let recorded = Recording::new(folder.path()).record(victim("static_runtime", FlagSet::Release), &[]);
-    let shown = text(&recorded, folder.path());
-    assert!(shown.contains("its objects are not recorded") && shown.contains("runtime/pprof"), "{shown}");
-    assert!(!shown.contains("crt-static"), "{shown}");
+    let shown = |arguments: &[&str]| {
+        let program = victim("static_runtime", FlagSet::Release);
+        text(&Recording::new(folder.path()).record(program, arguments), folder.path())
+    };
+    let used = shown(&[]);
+    assert!(used.contains("Go runtime inside") && used.contains("runtime/pprof"), "{used}");
+    assert!(!used.contains("crt-static"), "{used}");
+    // None of its pages is there.
+    let unused = shown(&["unused"]);
+    assert!(!unused.contains("Go runtime") && !unused.contains("runtime/pprof"), "{unused}");
 }
 
 #[test]

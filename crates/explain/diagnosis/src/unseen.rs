@@ -92,11 +92,11 @@ fn bypassed(analysis: &Analysis, peak: Option<&Breakdown>) -> Vec<String> {
 /// may have the texts by which Go's is known.
 pub fn is_unused(analysis: &Analysis, spot: &BlindSpot) -> bool {
     family(spot).is_some_and(|family| family.is_runtime)
-        && analysis
-            .accounting
-            .at_peak
-            .as_ref()
-            .is_some_and(|peak| peak.unrecorded < LEAST_HEAP && may_be_in(analysis, peak, &spot.file))
+        && analysis.accounting.at_peak.as_ref().is_some_and(|peak| {
+            peak.unrecorded < LEAST_HEAP
+                && analysis.is_of_the_peak(peak)
+                && may_be_in(analysis, peak, &spot.file)
+        })
 }
 
 fn family(spot: &BlindSpot) -> Option<&'static Family> {
