@@ -4,7 +4,7 @@ use crate::analysis::{Analysis, Site};
 use crate::heap::{CallTimes, TickLength};
 use crate::shape::{Habit, WrapperShapes};
 use crate::stacks::modules::Images;
-use crate::stacks::names::{FramesId, Names};
+use crate::stacks::names::{FramesId, Names, StoredFrame};
 use crate::stacks::owner::{FrameFacts, nearest_frame};
 use crate::stacks::stack_table::StackTable;
 use crate::stacks::trie::{CUT, NodeId, Trie, WHOLE};
@@ -129,12 +129,13 @@ pub(crate) fn find_places(
         for site in sites.iter_mut() {
             // Lazily: the nearest frame is found within the first few of what may be thousands.
             let frames = stacks.frames(site.stack()).flat_map(|l| names.frames(l));
-            let facts = frames.map(|(frame, owner)| {
-                let module = frame.image.map(|i| images.get(i).path.as_str());
-                let (function, file) = (names.text(frame.function), names.text(frame.file));
-                (FrameFacts { function, file, module }, *owner)
-            });
-            *site.user_frame() = nearest_frame(facts.take(MOST_FRAMES));
+            let facts_of = |frame: &StoredFrame| FrameFacts {
+                function: names.text(frame.function),
+                file: names.text(frame.file),
+                module: frame.image.map(|i| images.get(i).path.as_str()),
+            };
+            let frames = frames.map(|(frame, owner)| (frame, *owner));
+            *site.user_frame() = nearest_frame(frames.take(MOST_FRAMES), facts_of);
         }
         if round == MOST_ROUNDS {
             break;

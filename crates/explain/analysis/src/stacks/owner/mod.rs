@@ -57,16 +57,23 @@ pub fn owner_of(facts: &FrameFacts<'_>) -> Owner {
 /// user's is on the stack, as on the threads of a thread pool: the nearest one of a dependency. Only where there is no
 /// such frame either, one of a standard library or of the system. `None` if all frames are heapwise's. A frame without a name says less
 /// than its caller, but for an interpreter's: how that calls a module says nothing of what the module does.
-pub fn nearest_frame<'a>(frames: impl Iterator<Item = (FrameFacts<'a>, Owner)>) -> Option<usize> {
+///
+/// `facts_of` is asked for the frames that matter only.
+pub fn nearest_frame<'a, F: Copy>(
+    frames: impl Iterator<Item = (F, Owner)>,
+    facts_of: impl Fn(F) -> FrameFacts<'a>,
+) -> Option<usize> {
     let mut best: Option<(Rank, usize)> = None;
     let mut called = None;
     let mut is_of_module = false;
-    for (at, (facts, owner)) in frames.enumerate() {
-        let called = std::mem::replace(&mut called, facts.function);
+    for (at, (frame, owner)) in frames.enumerate() {
+        let called = called.replace(frame);
         // PERF: the names of the hundred frames of an interpreter need not be looked at.
         if best.is_some_and(|(known, _)| known <= best_rank_of(owner)) {
             continue;
         }
+        let facts = facts_of(frame);
+        let called = || called.and_then(|frame| facts_of(frame).function);
         let Some(rank) = rank_of(&facts, owner, called) else { continue };
         let interprets = || facts.module.is_some_and(|module| is_interpreter(facts.file, module));
         if is_of_module && rank == Rank::Dependency && interprets() {
@@ -119,8 +126,8 @@ fn best_rank_of(owner: Owner) -> Rank {
 }
 
 /// `called` is the function of the frame before it.
-fn rank_of(facts: &FrameFacts<'_>, owner: Owner, called: Option<&str>) -> Option<Rank> {
-    let is_copy = || facts.function.is_some_and(|name| makes_a_copy(name, facts.file, called));
+fn rank_of<'a>(facts: &FrameFacts<'a>, owner: Owner, called: impl Fn() -> Option<&'a str>) -> Option<Rank> {
+    let is_copy = || facts.function.is_some_and(|name| makes_a_copy(name, facts.file, called()));
     let is_in_library = facts.module.is_none_or(|module| module.contains(".so"));
     let rank = match owner {
         Owner::Recorder => return None,
@@ -349,7 +356,7 @@ mod tests {
 
     fn nearest(stack: &[&str]) -> Option<usize> {
         let frames: Vec<_> = stack.iter().map(|s| facts(s)).map(|f| (f, owner_of(&f))).collect();
-        nearest_frame(frames.iter().copied())
+        nearest_frame(frames.iter().copied(), |facts| facts)
     }
 
     #[test]
