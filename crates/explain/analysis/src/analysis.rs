@@ -400,6 +400,11 @@ impl Analysis {
         lists.flat_map(|list| self.names.frames(list)).take(most).map(|stored| self.frame(stored)).collect()
     }
 
+    /// The frames of a site's stack up to the user's nearest one, which is the last; empty if there is none.
+    pub fn up_to_place(&self, site: &Site) -> Vec<Frame<'_>> {
+        self.innermost(site, site.user_frame.map_or(0, |at| at + 1))
+    }
+
     /// The two ends of a site's stack, at most so many frames each, and how many there are in between.
     pub fn stack_ends(&self, site: &Site, inner: usize, outer: usize) -> (Vec<Frame<'_>>, usize) {
         let lists = || self.stacks_by_name.frames(site.stack).map(|list| self.names.frames(list));

@@ -108,5 +108,5 @@ fn saves(subject: &Subject<'_>, found: &diagnosis::Finding) -> Option<[String; 2
 
 fn user_frame<'a>(analysis: &'a Analysis, site: SiteId) -> Option<Frame<'a>> {
     let site = analysis.sites().get(site.0 as usize)?;
-    site.user_frame.and_then(|i| analysis.stack(site).get(i).copied())
+    analysis.up_to_place(site).last().copied()
 }

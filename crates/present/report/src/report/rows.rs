@@ -93,8 +93,8 @@ impl Rows {
         let mut by_place: HashMap<(String, String), usize> = HashMap::new();
         let mut list: Vec<Row> = Vec::new();
         for site in analysis.sites() {
-            let stack = analysis.stack(site);
-            let at = site.user_frame.and_then(|i| stack.get(i));
+            let stack = analysis.up_to_place(site);
+            let at = stack.last();
             let function = at.map_or_else(|| "(stack unknown)".to_owned(), function_of);
             let place = at.map_or_else(String::new, |frame| place_of(frame, folder));
             let via = via_of(&stack, site.user_frame).unwrap_or_default();
