@@ -82,8 +82,4 @@ impl Waiting for Sleeper {
     fn is_over(&self) -> bool {
         self.steps.get() == 0
     }
-
-    fn is_stopped(&self) -> bool {
-        false
-    }
 }

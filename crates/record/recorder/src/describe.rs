@@ -352,7 +352,7 @@ pub(crate) fn resized(
     turn.push(Event::ReallocBegin { old, touched });
     // If recording was paused in between, the second half still belongs to the first.
     turn.at(after);
-    turn.push_second_half(Event::ReallocEnd { new, size, stack, allocator });
+    turn.push(Event::ReallocEnd { new, size, stack, allocator });
     turn.tell_time();
 }
 
@@ -416,11 +416,7 @@ fn resized_in_sample(
         turn.at(after);
         let stack = turn.stack(entry);
         large::allocated(new as usize, size);
-        let end = Event::ReallocEnd { new: BlockAddress(new as u64), size: size as u64, stack, allocator };
-        match was_recorded {
-            true => turn.push_second_half(end),
-            false => turn.push(end),
-        }
+        turn.push(Event::ReallocEnd { new: BlockAddress(new as u64), size: size as u64, stack, allocator });
     }
 }
 

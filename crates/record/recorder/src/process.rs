@@ -508,15 +508,13 @@ impl Waiting for Process {
 
     fn is_over(&self) -> bool {
         let Some(session) = self.session() else { return true };
-        let is_gone = !session.is_stopped() && self.collector_is_gone(session);
+        // A recording that was ended is not over: what was called before its end is still read, and there is room for it then. Others may
+        // have recorded what depends on it, as who got the address from which a block was moved.
+        let is_gone = self.collector_is_gone(session);
         if is_gone {
             self.become_inert();
         }
-        is_gone || session.is_stopped()
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.session().is_some_and(SessionHeader::is_stopped)
+        is_gone
     }
 }
 

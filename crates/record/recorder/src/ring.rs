@@ -44,8 +44,6 @@ pub trait Waiting {
     fn sleep(&self, tail: &AtomicU64, seen: u64) -> bool;
     /// Whether no reader will make room any more.
     fn is_over(&self) -> bool;
-    /// Whether the recording was ended.
-    fn is_stopped(&self) -> bool;
 }
 
 /// The writer's end of a ring. Zeroed memory is one that never has room.
@@ -69,25 +67,12 @@ impl<'ring> Producer<'ring> {
         Self { data: words.as_ptr(), mask, head, stop: head, header: Some(header), gave_up_at: None }
     }
 
-    /// Writes an event, or counts it as lost. One that still waited for room when the recording was ended is not lost: for the
-    /// program it has not happened yet, so what other threads recorded does not depend on it.
+    /// Writes an event, or counts it as lost.
     #[inline(always)]
     pub fn push(&mut self, words: Words, waiting: &impl Waiting) {
-        if !self.write(words, waiting) && !waiting.is_stopped() {
-            self.count_lost();
-        }
-    }
-
-    /// Writes the second half of an event whose first half was written, or counts it as lost.
-    #[inline(always)]
-    pub fn push_second_half(&mut self, words: Words, waiting: &impl Waiting) {
-        if !self.write(words, waiting) {
-            self.count_lost();
-        }
-    }
-
-    fn count_lost(&self) {
-        if let Some(header) = self.header {
+        if !self.write(words, waiting)
+            && let Some(header) = self.header
+        {
             header.lost_events.fetch_add(1, Ordering::Relaxed);
         }
     }

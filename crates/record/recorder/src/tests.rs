@@ -18,6 +18,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// A session as the collector makes it, which stays for the rest of the test.
 struct Session(File);
@@ -228,10 +229,8 @@ fn a_session_of_another_version_is_refused_and_none_is_no_reason_to_complain() {
     assert_eq!(session.newest(), 0);
 }
 
-/// A thread that may not wait, of a process that is recorded, or is not any more.
-struct Hurried {
-    is_stopped: bool,
-}
+/// A thread that may not wait.
+struct Hurried;
 
 impl Waiting for Hurried {
     fn looked_up(&self, _head: u64) {}
@@ -247,15 +246,9 @@ impl Waiting for Hurried {
     }
 
     fn is_over(&self) -> bool {
-        true
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.is_stopped
+        unreachable!("it does not wait")
     }
 }
-
-const HURRIED: Hurried = Hurried { is_stopped: false };
 
 #[test]
 fn a_full_ring_counts_what_is_lost_and_goes_on_where_there_is_room_again() {
@@ -265,7 +258,7 @@ fn a_full_ring_counts_what_is_lost_and_goes_on_where_there_is_room_again() {
     let ring = ring_of(process, 0);
     let capacity = ring.capacity.load(Ordering::Relaxed);
     let sent = capacity / 8 + 1000;
-    (0..sent).for_each(|n| thread.ring.push(encode(free(n)), &HURRIED));
+    (0..sent).for_each(|n| thread.ring.push(encode(free(n)), &Hurried));
     let (head, lost) = (ring.head.load(Ordering::Relaxed), ring.lost_events.load(Ordering::Relaxed));
     assert!(head <= capacity && head > capacity - 256, "{head} of {capacity}");
     assert_eq!(head / 8 + lost, sent, "each was written or counted");
@@ -273,7 +266,7 @@ fn a_full_ring_counts_what_is_lost_and_goes_on_where_there_is_room_again() {
     // Room for a few: they go around the end, and nothing more is lost.
     ring.tail.0.store(head, Ordering::Release);
     let before: Vec<Event> = (0..100).map(|n| free(1_000_000 + n)).collect();
-    before.iter().for_each(|&event| thread.ring.push(encode(event), &HURRIED));
+    before.iter().for_each(|&event| thread.ring.push(encode(event), &Hurried));
     assert_eq!(ring.lost_events.load(Ordering::Relaxed), lost);
     assert_eq!(ring.head.load(Ordering::Relaxed), head + 800);
     let at = process.header().expect("it has joined").rings[0].load(Ordering::Relaxed) + RING_DATA_OFFSET;
@@ -284,23 +277,26 @@ fn a_full_ring_counts_what_is_lost_and_goes_on_where_there_is_room_again() {
 }
 
 #[test]
-fn what_waits_for_room_when_the_recording_ends_is_not_lost_but_for_second_halves() {
+fn what_waits_for_room_when_the_recording_ends_is_written_as_soon_as_there_is_some() {
     let session = Session::new();
     let process = session.joined();
     let thread = thread_of(process);
     let ring = ring_of(process, 0);
-    let fills = ring.capacity.load(Ordering::Relaxed) / 8;
-    (0..fills).for_each(|n| thread.ring.push(encode(free(n)), &Hurried { is_stopped: true }));
-    let full = ring.head.load(Ordering::Relaxed);
-    assert!(full < fills * 8, "not all had room");
-    assert_eq!(ring.lost_events.load(Ordering::Relaxed), 0);
-    // The same of a process that sees it in the session's clock, without waiting.
+    let full = ring.capacity.load(Ordering::Relaxed) / 8;
+    (0..full).for_each(|n| thread.ring.push(encode(free(n)), &Hurried));
+    let (head, lost) = (ring.head.load(Ordering::Relaxed), ring.lost_events.load(Ordering::Relaxed));
+    assert!(lost > 0, "it is full");
     session.put(offset_of!(SessionHeader, clock), &(CLOCK_STOPPED | 1).to_le_bytes());
-    thread.ring.push(encode(free(1)), process);
-    assert_eq!((ring.head.load(Ordering::Relaxed), ring.lost_events.load(Ordering::Relaxed)), (full, 0));
-    // The first half is recorded, so the block would be missing.
-    thread.ring.push_second_half(encode(free(1)), process);
-    assert_eq!((ring.head.load(Ordering::Relaxed), ring.lost_events.load(Ordering::Relaxed)), (full, 1));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // Some steps of waiting later.
+            std::thread::sleep(Duration::from_millis(30));
+            ring.tail.0.store(head, Ordering::Release);
+        });
+        thread.ring.push(encode(free(1)), process);
+    });
+    assert_eq!(ring.lost_events.load(Ordering::Relaxed), lost);
+    assert_eq!(ring.head.load(Ordering::Relaxed), head + 8);
 }
 
 #[test]
@@ -311,7 +307,7 @@ fn a_tail_that_cannot_be_costs_events_and_nothing_else() {
     let ring = ring_of(process, 0);
     for tail in [u64::MAX, 1 << 63, 12345, u64::MAX - 4096] {
         ring.tail.0.store(tail, Ordering::Release);
-        (0..2000).for_each(|n| thread.ring.push(encode(free(n)), &HURRIED));
+        (0..2000).for_each(|n| thread.ring.push(encode(free(n)), &Hurried));
     }
     let written = ring.head.load(Ordering::Relaxed) / 8;
     assert_eq!(written + ring.lost_events.load(Ordering::Relaxed), 8000);

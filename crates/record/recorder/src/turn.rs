@@ -368,11 +368,6 @@ impl Recording {
     pub(crate) fn push(&mut self, event: Event) {
         self.thread.ring.push(encode(event), self.process);
     }
-
-    #[inline(always)]
-    pub(crate) fn push_second_half(&mut self, event: Event) {
-        self.thread.ring.push_second_half(encode(event), self.process);
-    }
 }
 
 #[cold]

@@ -73,8 +73,8 @@ fn row<'a>(
     let site = site_of(diff, changed_most);
     let (mut function, mut at, mut via) = ("(stack unknown)".to_owned(), String::new(), String::new());
     if let Some((analysis, site)) = site {
-        let stack = analysis.stack(site);
-        if let Some(frame) = site.user_frame.and_then(|i| stack.get(i)) {
+        let stack = analysis.up_to_place(site);
+        if let Some(frame) = stack.last() {
             // All frames without a name in a module are one place: their addresses mean nothing in another build.
             function = match (frame.function, frame.module) {
                 (None, Some(module)) => format!("{} (no names)", file_name(&module.path)),

@@ -305,6 +305,8 @@ mod tests {
             "av_mallocz",
             "av_buffer_pool_get",
             "_safe_malloc",
+            "_femalloc",
+            "_safe_femalloc",
             "av_fast_padded_malloc",
             "CRYPTO_zalloc",
             "ngx_pcalloc",
