@@ -3,7 +3,7 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
-use heapwise_analysis::{Analysis, Options, analyze};
+use heapwise_analysis::{Ahead, Analysis, Options, Unnamed};
 use heapwise_diagnosis::diagnose;
 use heapwise_fuzz::recording::{AnySymbols, Recording};
 use heapwise_report::{JsonOptions, Style, TextOptions, json, text};
@@ -28,15 +28,17 @@ fuzz_target!(|input: Input| {
     for (at, change) in &input.recording.damage {
         file[(at.0 % len) as usize] ^= change;
     }
-    let Some(mut analysis) = analysis_of(&file, input.ignore_symbols) else { return };
+    let read = || unnamed(&file, input.ignore_symbols);
+    let Some((first, second)) = read().zip(read()) else { return };
+    let needed = first.needed_addresses();
+    assert_eq!(second.needed_addresses(), needed, "the same file wants the same names");
+    let analysis = first.named([]);
     if input.recording.is_proper() {
         assert_eq!(analysis.n_events, n_events, "every event of an undamaged recording is seen");
     }
     let first = reports(&analysis, &input);
-    let again = analysis_of(&file, input.ignore_symbols).map(|a| reports(&a, &input));
-    assert_eq!(Some(&first), again.as_ref(), "the same file gives the same reports");
+    assert_eq!(first, reports(&second.named([]), &input), "the same file gives the same reports");
 
-    let needed = analysis.needed_addresses();
     let mut symbols =
         Symbols { strings: vec!["main".to_owned(), "src/main.rs".to_owned()], ..Symbols::default() };
     for image in &needed {
@@ -56,23 +58,23 @@ fuzz_target!(|input: Input| {
         }
         symbols.images.push(named);
     }
-    analysis.add_symbols([symbols]);
-    reports(&analysis, &input);
-    analysis.add_symbols([input.symbols.symbols()]);
-    reports(&analysis, &input);
-    assert_eq!(analysis.needed_addresses(), needed, "symbols do not change what symbols are wanted for");
+    let others = input.symbols.symbols();
+    for symbols in [vec![symbols.clone()], vec![symbols, others]] {
+        let Some(read) = read() else { return };
+        reports(&read.named(symbols), &input);
+    }
 });
 
-fn analysis_of(file: &[u8], ignore_symbols: bool) -> Option<Analysis> {
+fn unnamed(file: &[u8], ignore_symbols: bool) -> Option<Unnamed> {
     let mut options = Options::default();
     options.ignore_symbols = ignore_symbols;
     let mut read = 0;
     let reader = Reader::new(file).ok()?;
-    let analysis = analyze(reader, &options, |offset| {
+    let unnamed = Ahead::new(reader, &options).finish(&options, |offset| {
         assert!(offset >= read, "progress does not go back");
         read = offset;
     });
-    Some(analysis.expect("memory cannot fail to be read"))
+    Some(unnamed.expect("memory cannot fail to be read"))
 }
 
 fn reports(analysis: &Analysis, input: &Input) -> (String, String) {

@@ -2,7 +2,7 @@
 
 use crate::growing::{Growing, Next, Stream};
 use crate::report;
-use heapwise_analysis::{self as analysis, Analysis, Options, Warning};
+use heapwise_analysis::{self as analysis, Options, Unnamed, Warning};
 use heapwise_collector::{Recorded, run_when_idle};
 use heapwise_trace::file::Reader;
 use std::fs::File;
@@ -54,8 +54,8 @@ impl Ahead {
         Some((Self { goes_on, reading }, sender))
     }
 
-    /// The analysis of what was recorded. `None` if it has to be read from its beginning.
-    pub(crate) fn finish(self, recorded: &Recorded) -> Option<anyhow::Result<Analysis>> {
+    /// What was recorded. `None` if it has to be read from its beginning.
+    pub(crate) fn finish(self, recorded: &Recorded) -> Option<anyhow::Result<Unnamed>> {
         let Self { goes_on, reading } = self;
         drop(goes_on);
         // A file that could not be written to its end was cut, and may be shorter than what was read of it.
@@ -64,10 +64,10 @@ impl Ahead {
         }
         let whole = Duration::from_nanos(recorded.events.saturating_mul(NS_PER_EVENT));
         let reading = take(&reading, whole.clamp(LEAST_PATIENCE, MOST_PATIENCE))?;
-        let analysis = report::finish(reading, &recorded.file, &recorded.path);
+        let read = report::finish(reading, &recorded.file, &recorded.path);
         // It had a part of the memory only, which may have been too little for the rest.
-        let is_cut = |analysis: &Analysis| analysis.warnings.iter().any(Warning::is_for_lack_of_memory);
-        (!analysis.as_ref().is_ok_and(is_cut)).then_some(analysis)
+        let is_cut = |read: &Unnamed| read.warnings().iter().any(Warning::is_for_lack_of_memory);
+        (!read.as_ref().is_ok_and(is_cut)).then_some(read)
     }
 }
 

@@ -9,39 +9,24 @@ use crate::args::RecorderChoice;
 use heapwise_symbols::inspect::{Class, Executable, Libc, Machine, inspect};
 use heapwise_trace::file::records::BlindSpot;
 use heapwise_trace::live::layout::LIVE_VERSION;
-use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::path::Path;
 
-/// What heapwise will not see of a program. Nothing for a program that cannot be found: starting it reports that. A program that
-/// records itself may still be recorded through the preload library.
-pub(crate) fn of_program(program: &OsStr, recorder: RecorderChoice) -> Vec<BlindSpot> {
-    let Some(mut executable) = executable_of(program) else { return Vec::new() };
+/// What heapwise will not see of a program. One that records itself may still be recorded through the preload library.
+pub(crate) fn of_program(executable: &Executable, recorder: RecorderChoice) -> Vec<BlindSpot> {
+    let mut executable = executable.clone();
     executable.wrapper_version = executable.wrapper_version.filter(|_| recorder == RecorderChoice::Library);
     of_executable(&executable)
 }
 
 /// Whether a program has wrapped its allocator, and records itself.
-pub(crate) fn records_itself(program: &OsStr) -> bool {
-    executable_of(program).is_some_and(|executable| executable.wrapper_version == Some(LIVE_VERSION))
+pub(crate) fn records_itself(executable: &Executable) -> bool {
+    executable.wrapper_version == Some(LIVE_VERSION)
 }
 
 /// The same for a program file that a recorded process has executed.
 pub(crate) fn of_file(path: &Path) -> Vec<BlindSpot> {
     inspect(path, None).map_or_else(|_| Vec::new(), |executable| of_executable(&executable))
-}
-
-/// What a program is, if it can be found and read.
-pub(crate) fn executable_of(program: &OsStr) -> Option<Executable> {
-    let search = std::env::var_os("PATH");
-    inspect(&find(program, search.as_deref())?, search.as_deref()).ok()
-}
-
-pub(crate) fn find(program: &OsStr, search: Option<&OsStr>) -> Option<PathBuf> {
-    if Path::new(program).components().count() > 1 {
-        return Some(PathBuf::from(program));
-    }
-    let folders = std::env::split_paths(search?).map(|folder| folder.join(program));
-    folders.into_iter().find(|path| path.is_file())
 }
 
 /// What a program that records itself does not see: the allocations of other code in it, linked or loaded.
@@ -63,8 +48,7 @@ fn beside_the_wrapper(executable: &Executable) -> Vec<BlindSpot> {
 
 /// Whether a program can be recorded only by writing the recorder into it, and that is worth it.
 pub(crate) fn is_written_into(executable: &Executable) -> bool {
-    let is_recorded_otherwise =
-        executable.interpreter.is_some() || executable.wrapper_version == Some(LIVE_VERSION);
+    let is_recorded_otherwise = executable.interpreter.is_some() || records_itself(executable);
     // The kernel would not let a program gain privileges that is traced.
     !is_recorded_otherwise && !executable.privileges.any() && reached_of(executable).is_any
 }
@@ -100,7 +84,7 @@ fn reached_of(executable: &Executable) -> Reached {
 }
 
 fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
-    if executable.wrapper_version == Some(LIVE_VERSION) {
+    if records_itself(executable) {
         return beside_the_wrapper(executable);
     }
     let name = executable.path.display();
@@ -171,7 +155,7 @@ fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
 }
 
 /// Lines for people.
-pub(crate) fn print(program: &OsString, spots: &[BlindSpot]) {
+pub(crate) fn print(program: &OsStr, spots: &[BlindSpot]) {
     let spots: Vec<_> = spots.iter().filter(|spot| spot.id != BlindSpot::BESIDE_THE_WRAPPER).collect();
     for spot in &spots {
         heapwise_report::say!("heapwise: warning: {}", spot.what);

@@ -39,6 +39,8 @@ mod delivery;
 #[cfg(all(test, target_os = "linux"))]
 mod documented;
 #[cfg(target_os = "linux")]
+mod executable;
+#[cfg(target_os = "linux")]
 mod inherited;
 #[cfg(target_os = "linux")]
 mod interrupt;
@@ -59,6 +61,9 @@ mod symbolize;
 #[cfg(target_os = "linux")]
 mod tune;
 
+#[cfg(not(target_os = "linux"))]
+#[path = "unsupported/executable.rs"]
+mod executable;
 #[cfg(not(target_os = "linux"))]
 #[path = "unsupported/run.rs"]
 mod run;

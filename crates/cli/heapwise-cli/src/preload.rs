@@ -1,12 +1,10 @@
 //! The preload libraries and the image of the recorder that this program contains, and which one a program gets.
 
-use crate::blind_spots::{executable_of, is_written_into, not_written};
+use crate::blind_spots::{is_written_into, not_written, records_itself};
 use heapwise_allocators::replaces_malloc;
 use heapwise_collector::{Image, Recorder};
 use heapwise_symbols::frame_table;
-use heapwise_symbols::inspect::inspect;
-use heapwise_trace::live::layout::LIVE_VERSION;
-use std::ffi::OsStr;
+use heapwise_symbols::inspect::{Executable, inspect};
 use std::path::Path;
 
 /// Built by this crate's build script.
@@ -18,9 +16,8 @@ static WITH_CXX: &[u8] = include_bytes!(env!("HEAPWISE_PRELOAD_CXX"));
 static IMAGE: &[u8] = include_bytes!(env!("HEAPWISE_IMAGE"));
 
 /// The image for a program; `None` if it gets a library, or nothing of it would be recorded.
-pub(crate) fn image_for(program: &OsStr) -> Option<Image> {
-    let executable = executable_of(program).filter(is_written_into)?;
-    Some(Image { file: IMAGE, frames: frame_table::of(&executable.path).unwrap_or_default() })
+pub(crate) fn image_for(executable: &Executable) -> Option<Image> {
+    is_written_into(executable).then(|| image_for_running(&executable.path))
 }
 
 /// The image for a process that runs.
@@ -40,13 +37,13 @@ pub(crate) fn recorder_for(path: &Path) -> Recorder {
     if executable.interpreter.is_some() {
         return Recorder::NotLoaded("it is not linked against glibc for 64-bit x86".into());
     }
-    if executable.wrapper_version == Some(LIVE_VERSION) {
+    if records_itself(&executable) {
         return Recorder::Own;
     }
     if !is_written_into(&executable) {
         return Recorder::NotWritten(not_written(&executable).0.to_owned());
     }
-    Recorder::Image(Image { file: IMAGE, frames: frame_table::of(path).unwrap_or_default() })
+    Recorder::Image(image_for_running(path))
 }
 
 /// The library for programs that an attached process executes.
@@ -56,11 +53,8 @@ pub(crate) fn library_for_children() -> &'static [u8] {
 
 /// The library for a program: the variant for C++ operators if another allocator is preloaded or linked, whose
 /// operators would bypass `malloc`.
-pub(crate) fn library_for(program: &OsStr) -> &'static [u8] {
-    let preloaded = std::env::var_os("LD_PRELOAD").is_some_and(|list| !list.is_empty());
-    let linked = || {
-        let executable = executable_of(program);
-        executable.is_some_and(|e| e.needed.iter().any(|name| replaces_malloc(name)))
-    };
-    if preloaded || linked() { WITH_CXX } else { USUAL }
+pub(crate) fn library_for(executable: Option<&Executable>) -> &'static [u8] {
+    let is_preloaded = std::env::var_os("LD_PRELOAD").is_some_and(|list| !list.is_empty());
+    let is_linked = executable.is_some_and(|found| found.needed.iter().any(|name| replaces_malloc(name)));
+    if is_preloaded || is_linked { WITH_CXX } else { USUAL }
 }

@@ -7,7 +7,7 @@ use crate::sources::{self, SourceFiles};
 use crate::symbolize::symbolize;
 use crate::{Failure, exit, result};
 use anyhow::{Context, anyhow};
-use heapwise_analysis::{Ahead, Analysis, ImageAddresses, Options};
+use heapwise_analysis::{Ahead, Analysis, ImageAddresses, Options, Unnamed};
 use heapwise_diagnosis::{Diagnosis, diagnose_with_source};
 use heapwise_report::{
     HtmlOptions, JsonOptions, MarkdownOptions, SourceLines, Sources, Style, TextOptions, ThreadMatrix,
@@ -41,15 +41,8 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
 
 /// A recording from a file, with names.
 pub(crate) fn load(path: &Path) -> Result<Analysis, Failure> {
-    let mut analysis = read(&open(path)?, path).map_err(|error| Failure::new(exit::UNREADABLE, error))?;
-    if !analysis.has_symbols() {
-        // The recording was cut off before its symbols were written; this machine may still have the files. It may be from
-        // elsewhere, so nothing is started for it.
-        add_symbols(&mut analysis, false);
-    }
-    #[cfg(target_os = "linux")]
-    crate::blind_spots::complete(&mut analysis);
-    Ok(analysis)
+    let read = read(&open(path)?, path).map_err(|error| Failure::new(exit::UNREADABLE, error))?;
+    Ok(named(read))
 }
 
 /// A recording's file.
@@ -69,13 +62,13 @@ pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(exit::UNREADABLE, anyhow!("cannot read {}: {why}", path.display()))
 }
 
-/// Reads and analyses a recording.
-pub(crate) fn read(file: &File, path: &Path) -> anyhow::Result<Analysis> {
+/// Reads a recording.
+pub(crate) fn read(file: &File, path: &Path) -> anyhow::Result<Unnamed> {
     read_from(BufReader::with_capacity(1 << 20, file), file, path)
 }
 
 /// The same for a given reader of the file.
-pub(crate) fn read_from(input: impl Read + Send, file: &File, path: &Path) -> anyhow::Result<Analysis> {
+pub(crate) fn read_from(input: impl Read + Send, file: &File, path: &Path) -> anyhow::Result<Unnamed> {
     let name = || format!("cannot read {}", path.display());
     if file.metadata().is_ok_and(|m| m.is_dir()) {
         return Err(anyhow!("cannot read {}: it is a folder, not a recording", path.display()));
@@ -87,11 +80,11 @@ pub(crate) fn read_from(input: impl Read + Send, file: &File, path: &Path) -> an
 }
 
 /// The analysis of a recording of which a part may have been read.
-pub(crate) fn finish(ahead: Ahead<impl Read + Send>, file: &File, path: &Path) -> anyhow::Result<Analysis> {
+pub(crate) fn finish(ahead: Ahead<impl Read + Send>, file: &File, path: &Path) -> anyhow::Result<Unnamed> {
     let total = file.metadata().map_or(0, |m| m.len());
     let (began, before) = (Instant::now(), ahead.offset());
     let progress = Progress::new();
-    let analysis = ahead
+    let read = ahead
         .finish(&Options::default(), |at| progress.at("analysing", at, total))
         .with_context(|| format!("cannot read {}", path.display()))?;
     heapwise_report::detail!(
@@ -99,7 +92,7 @@ pub(crate) fn finish(ahead: Ahead<impl Read + Send>, file: &File, path: &Path) -
         path.display(),
         began.elapsed()
     );
-    Ok(analysis)
+    Ok(read)
 }
 
 /// How many bytes an analysis may take now. If the available memory is unknown, the default limit applies.
@@ -107,11 +100,16 @@ pub(crate) fn memory() -> Option<u64> {
     heapwise_environment::available_memory().map(|available| available / 4 * 3)
 }
 
-/// Names the addresses of an analysis. As [`look_up`].
-pub(crate) fn add_symbols(analysis: &mut Analysis, may_fetch: bool) -> Symbols {
-    let symbols = look_up(analysis.needed_addresses(), may_fetch);
-    analysis.add_symbols([symbols.clone()]);
-    symbols
+/// The analysis of what was read, with names, and with what only they show.
+pub(crate) fn named(read: Unnamed) -> Analysis {
+    // A recording that was cut off has no symbols; this machine may still have the files. It may be from elsewhere, so nothing is
+    // started for it.
+    let missing = (!read.has_symbols()).then(|| look_up(read.needed_addresses(), false));
+    #[cfg_attr(not(target_os = "linux"), expect(unused_mut, reason = "there are no programs to look into"))]
+    let mut analysis = read.named(missing);
+    #[cfg(target_os = "linux")]
+    crate::blind_spots::complete(&mut analysis);
+    analysis
 }
 
 /// Looks the names of addresses up and reports, a line each, what could not be read. `may_fetch` is for [`symbolize`].

@@ -8,7 +8,7 @@ mod namer;
 
 use crate::args::RecordingArgs;
 use crate::delivery::Destinations;
-use heapwise_analysis::{Analysis, ImageAddresses, Options, addresses, analyze, live_blocks};
+use heapwise_analysis::{Ahead, ImageAddresses, Options, Unnamed, addresses, live_blocks};
 use heapwise_collector::Rotation;
 use heapwise_trace::file::Reader;
 use heapwise_trace::file::carried::Carried;
@@ -53,8 +53,9 @@ fn reader(mut file: &File) -> Result<Reader<BufReader<&File>>, String> {
     Reader::new(BufReader::with_capacity(1 << 20, file)).map_err(|error| error.to_string())
 }
 
-fn analysis_of(file: &File) -> Result<Analysis, String> {
-    analyze(reader(file)?, &Options::default(), |_| {}).map_err(|error| error.to_string())
+fn read(file: &File) -> Result<Unnamed, String> {
+    let options = Options::default();
+    Ahead::new(reader(file)?, &options).finish(&options, |_| {}).map_err(|error| error.to_string())
 }
 
 fn addresses_of(file: &File) -> Result<Vec<ImageAddresses>, String> {

@@ -5,8 +5,8 @@ use crate::args::{Format, Look, RecorderChoice, RecordingArgs, RunArgs};
 use crate::delivery::Destinations;
 use crate::watch::live::{self, Watched};
 use crate::{
-    Failure, blind_spots, doctor, exit, inherited, lines, nested, preload, report, result, rotation, sources,
-    symbolize,
+    Failure, blind_spots, doctor, executable, exit, inherited, lines, nested, preload, report, result,
+    rotation, sources, symbolize,
 };
 use anyhow::{Context, anyhow};
 use heapwise_allocators::{c_library_path, c_library_version};
@@ -29,18 +29,22 @@ use std::time::Duration;
 /// Records a program and prints the diagnosis.
 pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     let through_preload = args.recorder == RecorderChoice::Preload;
-    let blind_spots = blind_spots::of_program(&args.command[0], args.recorder);
+    let found = executable::of_command(&args.command[0]);
+    // A program that cannot be found is reported when it is started.
+    let executable = found.as_ref().ok();
+    let blind_spots =
+        executable.map(|found| blind_spots::of_program(found, args.recorder)).unwrap_or_default();
     blind_spots::print(&args.command[0], &blind_spots);
-    let library = preload::library_for(&args.command[0]);
-    let image = preload::image_for(&args.command[0]);
+    let library = preload::library_for(executable);
+    let image = executable.and_then(preload::image_for);
     let recording = &args.recording;
     check(recording)?;
     rotation::begin(Destinations::of(&recording.delivery)?);
-    let environment_findings = doctor::before(&args.command[0]);
+    let environment_findings = doctor::before(&found);
     doctor::warn(&environment_findings);
     let mut request = Request {
         through_preload,
-        records_itself: !through_preload && blind_spots::records_itself(&args.command[0]),
+        records_itself: !through_preload && executable.is_some_and(blind_spots::records_itself),
         wait: args.wait,
         end_together: args.end_together,
         blind_spots,
@@ -228,12 +232,13 @@ fn name(recorded: &Recorded, ahead: Option<Ahead>) -> Result<Analysis, Failure> 
     let failed = |error: anyhow::Error| Failure::new(exit::RUN_FAILED, error);
     let mut file = &recorded.file;
     file.seek(SeekFrom::Start(0)).context("cannot read the recording").map_err(failed)?;
-    let analysis = ahead.and_then(|ahead| ahead.finish(recorded));
-    let mut analysis = analysis.unwrap_or_else(|| report::read(file, &recorded.path)).map_err(failed)?;
-    let symbols = report::add_symbols(&mut analysis, true);
+    let read = ahead.and_then(|ahead| ahead.finish(recorded));
+    let read = read.unwrap_or_else(|| report::read(file, &recorded.path)).map_err(failed)?;
+    let symbols = report::look_up(read.needed_addresses(), true);
     if recorded.error.is_none() {
         store(file, &symbols).map_err(failed)?;
     }
+    let mut analysis = read.named([symbols]);
     lines::explain(&mut analysis);
     Ok(analysis)
 }

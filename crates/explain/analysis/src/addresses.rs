@@ -11,7 +11,7 @@ use heapwise_trace::file::reader::{Reader, Section};
 use std::io::Read;
 
 /// All addresses of stacks that a recording has, ready to be looked up. Events are not looked at, so these may be a few more than
-/// [`Analysis::needed_addresses`](crate::Analysis::needed_addresses) of the same recording. `progress` gets the bytes that were read,
+/// [`Unnamed::needed_addresses`](crate::Unnamed::needed_addresses) of the same recording. `progress` gets the bytes that were read,
 /// after each section.
 ///
 /// # Errors

@@ -4,6 +4,7 @@ use crate::analysis::Analysis;
 use crate::analyze::{Options, Run};
 use crate::budget::Budget;
 use crate::error::Error;
+use crate::unnamed::Unnamed;
 use heapwise_trace::file::Reader;
 use std::io::Read;
 
@@ -16,7 +17,7 @@ pub fn analyze<R: Read + Send>(
     options: &Options,
     progress: impl FnMut(u64),
 ) -> Result<Analysis, Error> {
-    Ahead::new(reader, options).finish(options, progress)
+    Ok(Ahead::new(reader, options).finish(options, progress)?.named([]))
 }
 
 /// An analysis up to what was read of a recording.
@@ -45,11 +46,11 @@ impl<R: Read> Ahead<R> {
         self.reader.offset()
     }
 
-    /// Reads the rest and makes the tables, as [`analyze`] does.
+    /// Reads the rest, as [`analyze`] does, up to the names.
     ///
     /// # Errors
     /// Only if the stream cannot be read.
-    pub fn finish(self, options: &Options, progress: impl FnMut(u64)) -> Result<Analysis, Error>
+    pub fn finish(self, options: &Options, progress: impl FnMut(u64)) -> Result<Unnamed, Error>
     where
         R: Send,
     {

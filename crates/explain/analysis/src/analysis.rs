@@ -8,7 +8,7 @@ use crate::heap::{
 };
 use crate::marks::Marks;
 use crate::residency::Pages;
-use crate::stacks::frame::{Frame, ImageAddresses};
+use crate::stacks::frame::Frame;
 use crate::stacks::modules::Images;
 use crate::stacks::names::{FramesId, Names, StoredFrame};
 use crate::stacks::owner::Owner;
@@ -236,7 +236,7 @@ pub struct Site {
     /// Its name in a report.
     pub id: SiteId,
     pub(crate) stack: NodeId,
-    /// Which frame of its stack is the user's nearest one; see [`crate::owner::nearest_frame`].
+    /// Which frame of its stack is the user's nearest one; see [`crate::owner`].
     pub user_frame: Option<usize>,
     /// The process it belongs to, if it is only one.
     pub process: Option<ProcessIndex>,
@@ -425,21 +425,5 @@ impl Analysis {
     /// Classes of request sizes, ascending.
     pub fn size_classes(&self) -> impl Iterator<Item = SizeClass> {
         self.sizes.classes()
-    }
-
-    /// The addresses for which symbols are wanted. The same whether the recording already has symbols or not.
-    pub fn needed_addresses(&self) -> Vec<ImageAddresses> {
-        self.stack_table.wanted(0, &self.images)
-    }
-
-    /// Whether there are symbols, from the recording or from [`Analysis::add_symbols`].
-    pub fn has_symbols(&self) -> bool {
-        !self.symbols.is_empty()
-    }
-
-    /// Adds symbols, of which later ones override earlier ones, and puts the call sites together anew.
-    pub fn add_symbols(&mut self, symbols: impl IntoIterator<Item = Symbols>) {
-        self.symbols.extend(symbols);
-        self.name_sites();
     }
 }

@@ -11,6 +11,7 @@ use crate::order::Sequencer;
 use crate::stacks::modules::{Images, Modules};
 use crate::stacks::raw::RawTrie;
 use crate::timeline::Timeline;
+use crate::unnamed::Unnamed;
 use crate::warning::Warning;
 use heapwise_trace::file::columns::EventsSection;
 use heapwise_trace::file::reader::{Reader, Section, Tail};
@@ -45,7 +46,7 @@ pub fn observe<R: Read + Send>(
 ) -> Result<Analysis, Error> {
     let mut run = Run::<Option<_>>::new(Budget::new(options.memory));
     run.sequencer.observer = Some(observer);
-    run.read(reader, options, progress)
+    Ok(run.read(reader, options, progress)?.named([]))
 }
 
 #[derive(Debug, Default)]
@@ -115,7 +116,7 @@ impl<O: Observer> Run<O> {
         mut reader: Reader<R>,
         options: &Options,
         progress: impl FnMut(u64),
-    ) -> Result<Analysis, Error> {
+    ) -> Result<Unnamed, Error> {
         self.go_through(&mut reader, progress)?;
         let damaged = |claim| Warning::Damaged { offset: reader.offset(), claim };
         // If it was not gone through up to there, its end does not matter.

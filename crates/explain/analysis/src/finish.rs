@@ -14,6 +14,7 @@ use crate::sums_by_allocator;
 use crate::totals::Totals;
 use crate::units::SiteId;
 use crate::units::{Bytes, Nanos};
+use crate::unnamed::Unnamed;
 use crate::warning::Warning;
 use heapwise_trace::event::{AllocatorNumber, Epoch};
 use heapwise_trace::file::records::{EnvironmentFinding, Interception, ProcessIndex};
@@ -32,7 +33,7 @@ const MOST_FINDINGS: usize = 256;
 const MOST_ANCESTORS: usize = 1024;
 
 impl<O: Observer> Run<O> {
-    pub(crate) fn finish(mut self, options: &Options) -> Analysis {
+    pub(crate) fn finish(mut self, options: &Options) -> Unnamed {
         self.all_are_sampled();
         self.sequence_held();
         self.sequencer.finish();
@@ -134,13 +135,13 @@ impl<O: Observer> Run<O> {
             symbols: if options.ignore_symbols { Vec::new() } else { self.symbols },
             stacks_by_name: Default::default(),
         };
-        analysis.name_sites();
-        for site in &analysis.sites {
+        for (node, site) in &analysis.raw_sites {
             let captures = site.allocations + site.reallocations + site.failed_allocations;
+            let is_cut = analysis.stack_table.trie.root(*node) == CUT;
             analysis.stacks.captures += captures;
-            analysis.stacks.cut_captures += if site.cut { captures } else { 0 };
+            analysis.stacks.cut_captures += if is_cut { captures } else { 0 };
         }
-        analysis
+        Unnamed(analysis)
     }
 
     fn marks(&mut self) -> Marks {

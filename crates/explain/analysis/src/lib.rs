@@ -12,7 +12,7 @@
 //! One key decision: a recording is read once, from front to back, in memory that does not grow with its length. So
 //! every number is an account that is kept while the events pass, in the one order that the
 //! threads' epochs allow, and names are given to the sites at the end, when all stacks and modules are known. Symbols
-//! may come even later ([`Analysis::add_symbols`]), since finding them needs the addresses that turned up.
+//! may come even later ([`Unnamed::named`]), since finding them needs the addresses that turned up.
 //!
 //! ```text
 //! Reader → sections → order of events → ledger → raw sites ┐
@@ -52,6 +52,7 @@ mod sums_by_allocator;
 mod timeline;
 mod totals;
 pub mod units;
+mod unnamed;
 mod warning;
 mod without_lines;
 
@@ -88,5 +89,6 @@ pub use stacks::owner;
 pub use timeline::{MOST_POINTS, Timeline};
 pub use totals::Totals;
 pub use units::{Bytes, Nanos, SiteId};
+pub use unnamed::Unnamed;
 pub use warning::Warning;
 pub use without_lines::WithoutLines;

@@ -66,8 +66,9 @@ impl<'a> RuleInput<'a> {
             .iter()
             .filter(|site| analysis.sampled.is_none() || site.samples >= ENOUGH_SAMPLES)
         {
-            let stack = analysis.innermost(site, MOST_FRAMES);
-            let Some(user) = site.user_frame.filter(|user| *user < stack.len()) else { continue };
+            // PERF: what is further out is needed once for a place, and there may be hundreds of frames.
+            let stack = analysis.up_to_place(site);
+            let Some(user) = stack.len().checked_sub(1) else { continue };
             let (at, call) = responsible(&stack, user);
             let frame = stack[at];
             // Nothing can be done in the standard library, and a place without a name does not help.
@@ -80,7 +81,7 @@ impl<'a> RuleInput<'a> {
                 _ => (function, None),
             };
             let place = *by_place.entry(key).or_insert_with(|| {
-                places.push(place(&stack, at, user));
+                places.push(place(&analysis.innermost(site, MOST_FRAMES), at, user));
                 places.len() - 1
             });
             places[place].seen.push(Seen { site, call });

@@ -1,7 +1,7 @@
 //! Programs whose allocator cannot be replaced: reported before an hour of runs that would all be the same, with what to do
 //! instead.
 
-use crate::{Failure, blind_spots, exit};
+use crate::{Failure, blind_spots, executable, exit};
 use anyhow::anyhow;
 use heapwise_collector::hooks::EnteredByFile;
 use heapwise_symbols::inspect::{Class, Executable, Libc, Machine, inspect};
@@ -12,8 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// An error for a program that cannot be compared. A program that cannot be found is reported when it is started.
 pub(crate) fn check(program: &OsStr) -> Result<(), Failure> {
-    let executable = blind_spots::executable_of(program);
-    match executable.as_ref().and_then(sentence) {
+    match executable::of_command(program).ok().as_ref().and_then(sentence) {
         None => Ok(()),
         Some(sentence) => Err(Failure::new(exit::USAGE, anyhow!(sentence))),
     }

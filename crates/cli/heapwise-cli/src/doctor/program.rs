@@ -1,32 +1,14 @@
 //! A program file, for the checks.
 
-use crate::blind_spots;
+use crate::executable::Executable;
 use heapwise_allocators::{MUSL, families};
 use heapwise_environment::Facts;
 use heapwise_environment::facts::{Libc, Library, Origin, OwnAllocator, Program};
-use heapwise_symbols::inspect::{self, Executable};
-use std::ffi::OsStr;
+use heapwise_symbols::inspect;
 use std::path::Path;
 
 /// The allocator of a static executable, which may be that of its C library.
 const STATIC: &str = "static malloc";
-
-/// Why nothing is known of a program.
-#[derive(Debug)]
-pub(crate) enum Unknown {
-    Missing,
-    /// It is there, and cannot be read.
-    Unreadable(String),
-}
-
-/// The file that a command would execute in the end.
-pub(crate) fn find(program: &OsStr) -> Result<Executable, Unknown> {
-    let search = std::env::var_os("PATH");
-    let path = blind_spots::find(program, search.as_deref())
-        .filter(|path| path.is_file())
-        .ok_or(Unknown::Missing)?;
-    inspect::inspect(&path, search.as_deref()).map_err(|error| Unknown::Unreadable(error.to_string()))
-}
 
 /// Adds the file that a process executes to what is known of it, even if it was replaced since.
 pub(crate) fn add_of_process(pid: u32, facts: &mut Facts) -> Result<(), String> {

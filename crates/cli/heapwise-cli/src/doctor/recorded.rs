@@ -1,18 +1,20 @@
 //! The same questions about a program that is recorded, so that the recording says in what environment it was made.
 
+use crate::executable::{Executable, Unknown};
 use heapwise_environment::facts::Roots;
 use heapwise_environment::{Facts, Finding, Severity, Subject, examine};
 use heapwise_trace::file::records::EnvironmentFinding;
-use std::ffi::OsString;
 
 /// What our own mappings in recorded processes are called.
 const OWN_MAPPINGS: &str = "/memfd:heapwise";
 
 /// What is known before the program starts. Errors are left to the start, which reports them.
-pub(crate) fn before(program: &OsString) -> Vec<EnvironmentFinding> {
-    let Ok(mut facts) = super::inherited(program, &mut Vec::new()) else { return Vec::new() };
-    facts.subject = Subject::Own;
-    kept(&facts)
+pub(crate) fn before(program: &Result<Executable, Unknown>) -> Vec<EnvironmentFinding> {
+    if let Err(Unknown::Missing) = program {
+        return Vec::new();
+    }
+    let facts = super::inherited(program, &mut Vec::new());
+    kept(&Facts { subject: Subject::Own, ..facts })
 }
 
 /// What a process has that has just joined the recording. The machine is the same as before.

@@ -6,7 +6,7 @@
 use super::known::Known;
 use crate::delivery::Destinations;
 use crate::{blind_spots, symbolize};
-use heapwise_analysis::{Analysis, ImageAddresses};
+use heapwise_analysis::{ImageAddresses, Unnamed};
 use heapwise_trace::file::tables::Symbols;
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -46,7 +46,7 @@ struct Desk {
 /// What was found out about a file without changing anything.
 struct Found {
     /// With what destinations want of it. `None` if it was removed.
-    file: Option<(File, Result<Option<Analysis>, String>)>,
+    file: Option<(File, Result<Option<Unnamed>, String>)>,
     /// Addresses that are new, and their names.
     new: Vec<ImageAddresses>,
     names: Option<Symbols>,
@@ -117,12 +117,11 @@ impl Desk {
     /// names.
     fn done(&mut self, path: &Path, found: Found) {
         self.known.add(&found.new, found.names);
-        let Some((file, analysis)) = found.file else { return self.destinations.miss(path) };
-        let named = analysis.and_then(|analysis| self.known.keep(&file).map(|()| analysis));
-        match named {
+        let Some((file, read)) = found.file else { return self.destinations.miss(path) };
+        match read.and_then(|read| self.known.keep(&file).map(|()| read)) {
             Ok(None) => {}
-            Ok(Some(mut analysis)) => {
-                analysis.add_symbols(self.known.names().cloned());
+            Ok(Some(read)) => {
+                let mut analysis = read.named(self.known.names().cloned());
                 blind_spots::complete(&mut analysis);
                 self.destinations.take(path, &analysis);
             }
@@ -144,15 +143,15 @@ impl Found {
         };
         let read = match has_destinations {
             false => super::addresses_of(&file).map(|needed| (needed, None)),
-            true => super::analysis_of(&file).map(|analysis| (analysis.needed_addresses(), Some(analysis))),
+            true => super::read(&file).map(|read| (read.needed_addresses(), Some(read))),
         };
-        let (needed, analysis) = match read {
-            Ok((needed, analysis)) => (needed, Ok(analysis)),
+        let (needed, read) = match read {
+            Ok((needed, read)) => (needed, Ok(read)),
             Err(error) => (Vec::new(), Err(error)),
         };
         let new = unknown(&needed);
         let names = (!new.is_empty()).then(|| symbolize::look_up(new.clone()));
-        Self { file: Some((file, analysis)), new, names }
+        Self { file: Some((file, read)), new, names }
     }
 }
 

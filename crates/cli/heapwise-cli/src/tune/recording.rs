@@ -109,7 +109,7 @@ impl Recording {
             Ok(Interruptible::new(&self.file, interrupted))
         };
         // Symbols are not needed: they are for reports.
-        let analysis = report::read_from(read()?, &self.file, &self.name);
+        let analysis = report::read_from(read()?, &self.file, &self.name).map(|read| read.named([]));
         let analysis = analysis.map_err(|error| early(Failure::new(exit::UNREADABLE, error)))?;
         if let (Some(sample), Some(program), true) = (&self.made, program, analysis.processes.is_empty()) {
             return Err(not_recorded(program, sample));

@@ -2,7 +2,7 @@
 
 use crate::args::TuneArgs;
 use crate::compare;
-use crate::{Failure, blind_spots, exit};
+use crate::{Failure, executable, exit};
 use anyhow::anyhow;
 use heapwise_analysis::Analysis;
 use heapwise_trial::compare::{Error, Program};
@@ -55,7 +55,7 @@ fn can_be_started(program: &OsStr) -> Result<(), Error> {
     let name = || program.to_string_lossy().into_owned();
     let none = || Error::NoSuchProgram { program: name() };
     let search = std::env::var_os("PATH");
-    let path = blind_spots::find(program, search.as_deref()).ok_or_else(none)?;
+    let path = executable::find(program, search.as_deref()).ok_or_else(none)?;
     let reason = match path.metadata() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(none()),
         Err(error) => error,
@@ -76,7 +76,7 @@ pub(super) fn other_program(analysis: &Analysis, program: &Program) -> Option<St
     let commands: Vec<&Vec<String>> = commands.chain(analysis.processes.iter().map(|p| &p.command)).collect();
     let name = Path::new(asked).file_name();
     let is_named = commands.iter().copied().flatten().any(|word| Path::new(word).file_name() == name);
-    let file = blind_spots::find(asked, std::env::var_os("PATH").as_deref());
+    let file = executable::find(asked, std::env::var_os("PATH").as_deref());
     let file = file.and_then(|file| file.canonicalize().ok());
     let mut modules = analysis.processes.iter().flat_map(|process| &process.modules);
     let is_loaded = file.is_some_and(|file| modules.any(|module| Path::new(&module.path) == file));

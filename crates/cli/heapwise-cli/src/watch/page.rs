@@ -81,12 +81,8 @@ impl Pages {
 
 fn write(recording: &Path, beside: &Path, look: &Look, bytes: u64, time_ns: u64) -> anyhow::Result<PathBuf> {
     let file = report::open(recording).map_err(|failure| failure.error)?;
-    let mut analysis = report::read_from(BufReader::new((&file).take(bytes)), &file, recording)?;
-    if !analysis.has_symbols() {
-        report::add_symbols(&mut analysis, false);
-    }
-    #[cfg(target_os = "linux")]
-    crate::blind_spots::complete(&mut analysis);
+    let read = report::read_from(BufReader::new((&file).take(bytes)), &file, recording)?;
+    let mut analysis = report::named(read);
     lines::explain(&mut analysis);
     let text = report::render(&analysis, recording, look, Style { color: false, width: 100 });
     for n in 1..MOST {

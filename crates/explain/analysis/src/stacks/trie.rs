@@ -50,6 +50,25 @@ impl<F: Copy + Eq + std::hash::Hash> Trie<F> {
         Frames { trie: self, node }
     }
 
+    /// The nodes of a stack and their frames, from the innermost outwards.
+    pub(crate) fn nodes(&self, node: NodeId) -> impl Iterator<Item = (NodeId, F)> {
+        let mut next = node;
+        std::iter::from_fn(move || {
+            let (caller, frame) = self.get(next)?;
+            Some((std::mem::replace(&mut next, caller), frame))
+        })
+    }
+
+    /// Something of each node, made of that of its caller and of its own frame.
+    pub(crate) fn fold<T: Copy>(&self, of_root: T, each: impl Fn(T, F) -> T) -> Folded<T> {
+        let mut folded = Folded { of_root, of_node: Vec::with_capacity(self.nodes.len()) };
+        for &(caller, frame) in &self.nodes {
+            // Callers come before what they call.
+            folded.of_node.push(each(folded.of(caller), frame));
+        }
+        folded
+    }
+
     /// The root below which a node is.
     pub(crate) fn root(&self, node: NodeId) -> NodeId {
         let at = node.0.checked_sub(ROOTS);
@@ -79,6 +98,20 @@ impl<F: Copy + Eq + std::hash::Hash> Trie<F> {
     pub(crate) fn depth(&self, node: NodeId) -> u32 {
         let at = node.0.checked_sub(ROOTS);
         at.and_then(|at| self.roots.get(at as usize)).map_or(0, |known| known.1)
+    }
+}
+
+/// Something of each node.
+#[derive(Debug)]
+pub(crate) struct Folded<T> {
+    of_root: T,
+    of_node: Vec<T>,
+}
+
+impl<T: Copy> Folded<T> {
+    pub(crate) fn of(&self, node: NodeId) -> T {
+        let at = node.0.checked_sub(ROOTS);
+        at.and_then(|at| self.of_node.get(at as usize)).copied().unwrap_or(self.of_root)
     }
 }
 
@@ -135,6 +168,9 @@ mod tests {
         assert_eq!((trie.root(f), trie.root(CUT)), (WHOLE, CUT));
         assert_eq!((trie.depth(f), trie.depth(main), trie.depth(CUT)), (2, 1, 0));
         let g = trie.child(main, 'g');
+        let names = trie.fold(0, |of_caller, frame| of_caller * 1000 + frame as u32);
+        assert_eq!((names.of(WHOLE), names.of(main), names.of(g)), (0, 109, 109_103));
+        assert_eq!(trie.nodes(g).collect::<Vec<_>>(), [(g, 'g'), (main, 'm')]);
         let callees = trie.callees();
         assert_eq!((callees.of(main), callees.of(f), callees.of(WHOLE)), (&[f, g][..], &[][..], &[main][..]));
     }

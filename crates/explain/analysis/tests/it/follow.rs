@@ -1,7 +1,9 @@
 //! A recording that is followed says section by section what an analysis says in the end.
 
 use crate::small::{alloc, recording};
-use heapwise_analysis::{Analysis, Follow, Frame, MomentSums, Options, StackPlace, StackSums, analyze};
+use heapwise_analysis::{
+    Ahead, Analysis, Follow, Frame, MomentSums, Options, StackPlace, StackSums, analyze,
+};
 use heapwise_trace::event::{Epoch, Event};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::ThreadIndex;
@@ -118,7 +120,9 @@ fn the_addresses_that_are_wanted_are_those_of_an_analysis_each_once() {
             );
         }
         wanted.sort();
-        let all = analysis(file).needed_addresses();
+        let (reader, options) = (Reader::new(file).expect("the header is sound"), Options::default());
+        let read = Ahead::new(reader, &options).finish(&options, |_| {});
+        let all = read.expect("memory can be read").needed_addresses();
         let mut all: Vec<_> =
             all.into_iter().flat_map(|i| i.addresses.into_iter().map(move |a| (i.path.clone(), a))).collect();
         all.sort();

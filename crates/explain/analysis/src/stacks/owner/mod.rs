@@ -1,4 +1,5 @@
-//! Whose code a frame is, and which one is "the user's nearest frame". The table of rules is in `rules.rs`.
+//! Whose code a frame is, and which one is "the user's nearest frame": the innermost one that the user wrote. Where there is none, it
+//! is the nearest one of a dependency, and then of a standard library. The table of rules is in `rules.rs`.
 
 mod copies;
 mod package;
@@ -58,17 +59,21 @@ pub fn owner_of(facts: &FrameFacts<'_>) -> Owner {
 /// such frame either, one of a standard library or of the system. `None` if all frames are heapwise's. A frame without a name says less
 /// than its caller, but for an interpreter's: how that calls a module says nothing of what the module does.
 ///
-/// `facts_of` is asked for the frames that matter only.
-pub fn nearest_frame<'a, F: Copy>(
-    frames: impl Iterator<Item = (F, Owner)>,
+/// Beside each frame is what is known to be the best further out, itself included; `facts_of` is asked for the frames that matter
+/// only.
+pub(crate) fn nearest_frame<'a, F: Copy>(
+    frames: impl Iterator<Item = (F, Owner, BestRank)>,
     facts_of: impl Fn(F) -> FrameFacts<'a>,
 ) -> Option<usize> {
     let mut best: Option<(Rank, usize)> = None;
     let mut called = None;
     let mut is_of_module = false;
-    for (at, (frame, owner)) in frames.enumerate() {
+    for (at, (frame, owner, outwards)) in frames.enumerate() {
+        // PERF: an interpreter has hundreds of frames, and mostly none of them is better than the first.
+        if best.is_some_and(|(known, _)| known <= outwards.0) {
+            break;
+        }
         let called = called.replace(frame);
-        // PERF: the names of the hundred frames of an interpreter need not be looked at.
         if best.is_some_and(|(known, _)| known <= best_rank_of(owner)) {
             continue;
         }
@@ -77,7 +82,7 @@ pub fn nearest_frame<'a, F: Copy>(
         let Some(rank) = rank_of(&facts, owner, called) else { continue };
         let interprets = || facts.module.is_some_and(|module| is_interpreter(facts.file, module));
         if is_of_module && rank == Rank::Dependency && interprets() {
-            // PERF: and so nothing further out of the interpreter has to be looked at.
+            // So nothing further out of the interpreter has to be looked at.
             best = best.map(|(_, at)| (Rank::Dependency, at));
             is_of_module = false;
             continue;
@@ -112,6 +117,20 @@ enum Rank {
     /// In a shared library: less close to the program.
     StdOfLibrary,
     System,
+}
+
+/// The best that some frames can be, by their owners.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct BestRank(Rank);
+
+impl BestRank {
+    /// Of no frames at all.
+    pub(crate) const NONE: Self = Self(Rank::System);
+
+    /// Of these and of one more.
+    pub(crate) fn and(self, owner: Owner) -> Self {
+        Self(self.0.min(best_rank_of(owner)))
+    }
 }
 
 /// What a frame of this owner can be at best.
@@ -355,8 +374,14 @@ mod tests {
     }
 
     fn nearest(stack: &[&str]) -> Option<usize> {
-        let frames: Vec<_> = stack.iter().map(|s| facts(s)).map(|f| (f, owner_of(&f))).collect();
-        nearest_frame(frames.iter().copied(), |facts| facts)
+        let mut outwards = BestRank::NONE;
+        let frames = stack.iter().rev().map(|case| {
+            let facts = facts(case);
+            outwards = outwards.and(owner_of(&facts));
+            (facts, owner_of(&facts), outwards)
+        });
+        let frames: Vec<_> = frames.collect();
+        nearest_frame(frames.into_iter().rev(), |facts| facts)
     }
 
     #[test]
