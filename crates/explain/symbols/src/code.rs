@@ -79,6 +79,11 @@ pub fn read<T>(path: &Path, read: impl FnOnce(&Code<'_>) -> T) -> Result<T, Erro
     Ok(read(&Code { elf, apart, segments, inode }))
 }
 
+/// Linkers append the version of a versioned symbol: `malloc@@GLIBC_2.2.5`.
+pub(crate) fn without_version(name: &[u8]) -> &[u8] {
+    memchr::memchr(b'@', name).map_or(name, |at| &name[..at])
+}
+
 fn segment(endian: Endianness, header: &elf::ProgramHeader64<Endianness>) -> Option<Segment> {
     if header.p_type(endian) != elf::PT_LOAD || !header.p_flags(endian).contains(elf::PF_X) {
         return None;
@@ -153,18 +158,29 @@ impl Code<'_> {
     }
 
     /// Lists the functions that it defines. One that has several names, or is in several tables, comes several times.
-    pub fn functions<'code>(&'code self, mut each: impl FnMut(Function<'code>)) {
+    pub fn functions<'code>(&'code self, each: impl FnMut(Function<'code>)) {
+        self.functions_where(|_| true, each);
+    }
+
+    /// Those whose names, without a version, are accepted. A large program has a hundred thousand.
+    pub fn functions_where<'code>(
+        &'code self,
+        is_wanted: impl Fn(&[u8]) -> bool,
+        mut each: impl FnMut(Function<'code>),
+    ) {
         let endian = self.elf.endian();
         let mut table = |table: &'code SymbolTable<'_, elf::FileHeader64<Endianness>>, is_exported: bool| {
             for symbol in table.iter() {
                 if symbol.st_type() != elf::STT_FUNC || symbol.is_undefined(endian) {
                     continue;
                 }
-                let name =
-                    table.symbol_name(endian, symbol).ok().and_then(|name| std::str::from_utf8(name).ok());
-                let Some(name) = name else { continue };
+                let Ok(name) = table.symbol_name(endian, symbol) else { continue };
+                let name = without_version(name);
+                let Some(name) = is_wanted(name).then(|| std::str::from_utf8(name).ok()).flatten() else {
+                    continue;
+                };
                 each(Function {
-                    name: name.split('@').next().unwrap_or_default(),
+                    name,
                     address: Svma(symbol.st_value(endian)),
                     size: symbol.st_size(endian),
                     is_exported,

@@ -34,6 +34,7 @@ mod debuginfod;
 mod demangle;
 mod dwarf;
 mod elf;
+mod endings;
 pub mod entry_points;
 mod error;
 mod frame;

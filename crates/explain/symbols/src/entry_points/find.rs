@@ -5,6 +5,7 @@ use super::neighbours::Neighbours;
 use super::points::{self, Points};
 use super::{clobbers, go};
 use crate::code::{self, Code, Function};
+use crate::endings::Endings;
 use crate::{Error, Svma};
 use heapwise_trace::live::hooks::{Arguments, Hook, HookKind};
 use heapwise_trace::live::plan::{FilePlan, InFront, KNOWN, Planned, Refused};
@@ -116,14 +117,21 @@ fn entry_points<'code>(code: &'code Code<'_>, in_front: InFront) -> Vec<EntryPoi
     let mut has_heaps = BTreeSet::new();
     let (mut is_checking, mut exports_malloc, mut c_library) = (false, false, "");
     let (mut is_c_library, mut is_glibc) = (false, false);
+    let endings = Endings::of(all_names());
+    let mut candidates = Vec::new();
+    code.functions_where(|name| endings.may_have(name), |function| candidates.push(function));
+    let is_of_c = |function: &Function<'_>| points::C.iter().any(|(known, _)| *known == function.name);
     // In a program that is linked statically, a name that the C library hides is as local as one of a single source file.
-    let mut shared = BTreeSet::new();
-    code.functions(|function| {
-        if !function.is_static {
-            shared.insert(function.address);
-        }
-    });
-    code.functions(|function| {
+    let mut local: BTreeSet<Svma> =
+        candidates.iter().filter(|it| it.is_static && is_of_c(it)).map(|it| it.address).collect();
+    if !local.is_empty() {
+        code.functions(|function| {
+            if !function.is_static {
+                local.remove(&function.address);
+            }
+        });
+    }
+    for function in candidates {
         is_checking |= CHECKING.contains(&function.name);
         let known = points::STATIC.iter().find(|(sign, _)| *sign == function.name);
         c_library = known.map_or(c_library, |(_, name)| name);
@@ -132,18 +140,17 @@ fn entry_points<'code>(code: &'code Code<'_>, in_front: InFront) -> Vec<EntryPoi
         exports_malloc |= function.is_exported && function.name == "malloc";
         is_c_library |= function.is_exported && function.name == points::C_LIBRARY;
         is_glibc |= function.is_exported && function.name == points::GLIBC;
-        let is_of_c = points::C.iter().any(|(known, _)| *known == function.name);
-        let is_local = function.is_static && !shared.contains(&function.address);
+        let is_local = function.is_static && local.contains(&function.address);
         let beside = points::PROCESS.iter().chain(points::LOADER);
         let is_of_process = beside.into_iter().any(|(known, _)| *known == function.name);
-        if (may_be_one(function.name) || is_of_process) && !(is_of_c && is_local) {
+        if (may_be_one(function.name) || is_of_process) && !(is_of_c(&function) && is_local) {
             // What others may use is the one that is meant.
             match function.is_exported {
                 true => drop(defined.insert(function.name, function)),
                 false => drop(defined.entry(function.name).or_insert(function)),
             }
         }
-    });
+    }
     if is_checking {
         return Vec::new();
     }
@@ -207,6 +214,21 @@ fn entry_points<'code>(code: &'code Code<'_>, in_front: InFront) -> Vec<EntryPoi
         found.push(EntryPoint { family: "", name, kind, arguments, function });
     }
     found
+}
+
+/// Names that mean something, without what a build may put in front of them.
+fn all_names() -> impl Iterator<Item = &'static str> {
+    let of_allocators = points::ALL.iter().flat_map(|points| {
+        let functions = points.functions.iter().map(|(name, _)| *name);
+        let others = points.others.iter().map(|(name, ..)| *name);
+        functions.chain(others).chain(points.sign).chain(points.heaps.iter().copied())
+    });
+    let of_others = [points::C, points::PROCESS, points::LOADER].into_iter().flatten();
+    let signs = points::STATIC.iter().map(|(name, _)| *name).chain(CHECKING.iter().copied());
+    of_allocators
+        .chain(of_others.map(|(name, _)| *name))
+        .chain(signs)
+        .chain([points::C_LIBRARY, points::GLIBC])
 }
 
 /// The functions of the C library alone.

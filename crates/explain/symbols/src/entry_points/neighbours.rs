@@ -7,8 +7,7 @@ use crate::Svma;
 use crate::code::Code;
 use heapwise_trace::live::hooks::Hook;
 use iced_x86::{Decoder, DecoderOptions, FlowControl, OpKind};
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
+use std::collections::BTreeSet;
 
 /// How far away functions are looked at.
 const NEAR: u64 = 4 << 10;
@@ -20,7 +19,8 @@ const PIECES: &[&str] = &[".cold", ".part."];
 /// The functions of a file, by their addresses.
 #[derive(Debug, Default)]
 pub struct Neighbours {
-    sizes: BTreeMap<u64, u64>,
+    /// Addresses and sizes, by address.
+    sizes: Vec<(u64, u64)>,
     /// Where the branches of pieces go, wherever those lie.
     from_pieces: BTreeSet<u64>,
 }
@@ -28,16 +28,23 @@ pub struct Neighbours {
 impl Neighbours {
     /// Those of a file, with the pieces of the functions that `wanted` accepts by their names.
     pub fn of(code: &Code<'_>, wanted: impl Fn(&str) -> bool) -> Self {
-        let (mut sizes, mut pieces) = (BTreeMap::new(), Vec::new());
+        let (mut sizes, mut pieces) = (Vec::new(), Vec::new());
         code.functions(|function| {
             if function.size > 0 {
-                sizes.insert(function.address.0, function.size);
+                sizes.push((function.address.0, function.size));
+            }
+            if memchr::memchr(b'.', function.name.as_bytes()).is_none() {
+                return;
             }
             let base = PIECES.iter().find_map(|piece| Some(function.name.split_once(piece)?.0));
             if base.is_some_and(&wanted) {
                 pieces.push((function.address.0, function.size));
             }
         });
+        // Of several names of one function, the last one counts.
+        sizes.reverse();
+        sizes.sort_by_key(|(address, _)| *address);
+        sizes.dedup_by_key(|(address, _)| *address);
         let mut from_pieces = BTreeSet::new();
         for (address, size) in pieces {
             targets(code, address, size, |target| {
@@ -49,8 +56,13 @@ impl Neighbours {
 
     /// Whether both addresses lie within one function.
     pub fn are_of_one(&self, first: u64, second: u64) -> bool {
-        let of = self.sizes.range(..=first).next_back();
+        let of = self.sizes[..self.before(first.saturating_add(1))].last();
         of.is_some_and(|(start, size)| first.max(second) - start < *size)
+    }
+
+    /// How many functions begin before an address.
+    fn before(&self, address: u64) -> usize {
+        self.sizes.partition_point(|(start, _)| *start < address)
     }
 
     /// Whether another function branches behind the first of the bytes that a hook displaces.
@@ -59,9 +71,10 @@ impl Neighbours {
         if self.from_pieces.range(range.clone()).next().is_some() {
             return true;
         }
-        let near: Range<u64> = hook.address.saturating_sub(NEAR)..hook.address.saturating_add(NEAR);
+        let near =
+            self.before(hook.address.saturating_sub(NEAR))..self.before(hook.address.saturating_add(NEAR));
         let mut found = false;
-        for (&address, &size) in self.sizes.range(near) {
+        for &(address, size) in &self.sizes[near] {
             targets(code, address, size, |target| found |= range.contains(&target));
         }
         found

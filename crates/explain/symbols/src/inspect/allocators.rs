@@ -4,9 +4,12 @@
 //! say so. Only what the file *defines* counts: what it imports comes from a library, and there the preloaded
 //! functions come first.
 
-use heapwise_allocators::{Family, families};
+use crate::code::without_version;
+use crate::endings::Endings;
+use heapwise_allocators::{Family, Sign, families};
+use memchr::memmem;
 use object::elf;
-use object::read::elf::{ElfFile, FileHeader, Sym, SymbolTable};
+use object::read::elf::{ElfFile, FileHeader, SectionHeader, Sym, SymbolTable};
 
 /// An allocator that a file contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,20 +86,37 @@ impl Symbols {
 
     pub(super) fn read<Elf: FileHeader>(file: &ElfFile<'_, Elf>) -> Symbols {
         let mut symbols = Symbols::none();
-        symbols.add(file.endian(), file.elf_symbol_table(), false);
-        symbols.add(file.endian(), file.elf_dynamic_symbol_table(), true);
+        symbols.add(file, file.elf_symbol_table(), false);
+        symbols.add(file, file.elf_dynamic_symbol_table(), true);
         symbols
     }
 
-    fn add<Elf: FileHeader>(&mut self, endian: Elf::Endian, table: &SymbolTable<'_, Elf>, is_dynamic: bool) {
+    fn add<Elf: FileHeader>(
+        &mut self,
+        file: &ElfFile<'_, Elf>,
+        table: &SymbolTable<'_, Elf>,
+        is_dynamic: bool,
+    ) {
+        let endian = file.endian();
+        let endings = Endings::of(whole_names());
+        let strings = file.elf_section_table().section(table.string_section());
+        let strings = strings.and_then(|section| section.data(endian, file.data()));
+        // PERF: parts of names are looked for in all names at once. Mostly there are none.
+        let parts: Vec<_> = match strings {
+            Ok(strings) => parts().filter(|part| memmem::find(strings, part.as_bytes()).is_some()).collect(),
+            Err(_) => parts().collect(),
+        };
+        let has_part = |name: &[u8]| parts.iter().any(|part| memmem::find(name, part.as_bytes()).is_some());
         for symbol in table.iter() {
             let Ok(name) = table.symbol_name(endian, symbol) else { continue };
+            let name = without_version(name);
+            if !endings.may_have(name) && !has_part(name) {
+                continue;
+            }
             let Ok(name) = std::str::from_utf8(name) else { continue };
-            // Linkers append the version of a versioned symbol: `malloc@@GLIBC_2.2.5`.
-            let name = name.split('@').next().unwrap_or_default();
             if symbol.is_undefined(endian) {
                 self.imports_malloc |= name == "malloc";
-                self.imports_aligned |= matches!(name, "posix_memalign" | "aligned_alloc" | "memalign");
+                self.imports_aligned |= ALIGNED.contains(&name);
             } else if matches!(symbol.st_type(), elf::STT_FUNC | elf::STT_GNU_IFUNC | elf::STT_NOTYPE) {
                 self.add_defined(name, is_dynamic);
             }
@@ -108,11 +128,11 @@ impl Symbols {
             self.own_malloc = true;
             self.exports_malloc |= is_dynamic;
         }
-        if is_rust(name, "__rg_alloc") {
+        if is_rust(name, RUST_CUSTOM) {
             self.rust_custom = Some(name.to_owned());
-        } else if is_rust(name, "__rdl_alloc") {
+        } else if is_rust(name, RUST_DEFAULT) {
             self.rust_default = true;
-        } else if is_rust(name, "__rust_alloc") {
+        } else if is_rust(name, RUST_ALLOC) {
             self.rust_alloc = Some(name.to_owned());
         }
         for Seen { family, best } in &mut self.seen {
@@ -129,6 +149,30 @@ impl Symbols {
     fn is_borrowed(&self, symbol: &str) -> bool {
         self.seen.iter().any(|seen| seen.best.is_some() && seen.family.also_defines.contains(&symbol))
     }
+}
+
+/// What a program imports that asks the C library for large alignments.
+const ALIGNED: [&str; 3] = ["posix_memalign", "aligned_alloc", "memalign"];
+/// Functions that the Rust compiler makes.
+const RUST_CUSTOM: &str = "__rg_alloc";
+const RUST_DEFAULT: &str = "__rdl_alloc";
+const RUST_ALLOC: &str = "__rust_alloc";
+
+/// Names that mean something, and names as which others end that do.
+fn whole_names() -> impl Iterator<Item = &'static str> {
+    let signs = families().flat_map(|family| family.symbols).filter_map(|sign| match sign {
+        Sign::Exact(name) | Sign::Prefixed(name) => Some(*name),
+        Sign::Mangled(_) => None,
+    });
+    signs.chain(ALIGNED).chain(["malloc", RUST_CUSTOM, RUST_DEFAULT, RUST_ALLOC])
+}
+
+/// Parts of names that mean something.
+fn parts() -> impl Iterator<Item = &'static str> {
+    families().flat_map(|family| family.symbols).filter_map(|sign| match sign {
+        Sign::Mangled(part) => Some(*part),
+        Sign::Exact(_) | Sign::Prefixed(_) => None,
+    })
 }
 
 /// Whether a symbol is one of those that the Rust compiler makes for allocation. Up to 1.86 they stand as they are;
