@@ -181,6 +181,19 @@ fn a_recording_that_is_paused_or_over_takes_no_events() {
 }
 
 #[test]
+fn a_node_that_was_made_with_its_caller_is_found_next_to_it() {
+    let session = Session::new();
+    let process = session.joined();
+    let outer = process.node(process.trie.root(false), 0x1000);
+    let first = process.node(outer, 0x2000);
+    assert_eq!(process.trie.next_node(outer, 0x2000), Some(first));
+    let second = process.node(outer, 0x3000);
+    for (caller, key) in [(outer, 0x3000), (outer, 0), (second, 0x2000), (first, 0x3000)] {
+        assert_eq!(process.trie.next_node(caller, key), None, "{caller:?} has no such callee next to it");
+    }
+}
+
+#[test]
 fn two_recorders_in_two_sessions_share_nothing() {
     let sessions = [Session::new(), Session::new()];
     let recorders = sessions.each_ref().map(Session::joined);

@@ -268,7 +268,10 @@ impl RememberedStack {
         // PERF: as slices, whose addresses stay in registers while the tables are written to.
         let (frames, all_checks, fresh) = self.tables.slices();
         for fresh in fresh[..n_fresh].iter().rev() {
-            node = self.nodes.node(node, fresh.key, |parent, key| process.node(parent, key));
+            node = match process.trie.next_node(node, fresh.key) {
+                Some(next) => next,
+                None => self.nodes.node(node, fresh.key, |parent, key| process.node(parent, key)),
+            };
             fp_dead = match fresh.fp_use {
                 FpUse::Needed => false,
                 FpUse::Passed => fp_dead,
