@@ -131,6 +131,7 @@ pub(crate) fn look_up(images: Vec<ImageAddresses>, may_fetch: bool) -> Symbols {
 }
 
 /// The addresses of a recording that are to be looked up, without its analysis.
+#[cfg(target_os = "linux")]
 pub(crate) fn addresses(file: &File, path: &Path) -> anyhow::Result<Vec<ImageAddresses>> {
     let mut options = Options::default();
     options.memory = memory();

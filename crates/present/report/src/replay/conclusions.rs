@@ -2,7 +2,7 @@
 
 use super::Replay;
 use super::facts::{after, measured, trouble};
-use crate::report::allocators::together;
+use crate::report::together::together;
 use crate::units::{bytes, share, signed_percent};
 use heapwise_allocators::Candidate;
 use heapwise_trial::statistics::{MATTERS, Spread};

@@ -4,11 +4,8 @@ use super::Subject;
 use super::head::by_name;
 use super::rows::file_name;
 use crate::document::{Block, Cell, Column, Section, Table};
-use crate::units::{bytes, count, share};
+use crate::units::{bytes, count};
 use heapwise_analysis::{AllocatorNumber, Analysis, OfAllocator, Parts};
-
-/// A part of the live bytes, one in so many, that is worth a word.
-const LEAST_OF_OTHERS: u64 = 20;
 
 /// One row for each allocator, the one with the most live bytes first.
 pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
@@ -49,20 +46,6 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
         "each one's part of all this"
     };
     vec![Section::new("Allocators", [Block::Table(table)]).aside(aside)]
-}
-
-/// What a replay of a process, in which one allocator has all blocks, does not show if it has several.
-pub(crate) fn together(analysis: &Analysis, process: usize) -> Option<String> {
-    let (main, bytes, all) = analysis.main_allocator(analysis.processes.get(process)?)?;
-    // What the others have would change nothing.
-    if all.0.saturating_sub(bytes.0).saturating_mul(LEAST_OF_OTHERS) <= all.0 {
-        return None;
-    }
-    Some(format!(
-        "The program has several allocators, and {} has {} of the live bytes at the peak: one allocator has all of them in a replay.",
-        name(analysis, main),
-        share(bytes.0, all.0)
-    ))
 }
 
 fn of_pages(parts: &Parts) -> [u64; 3] {

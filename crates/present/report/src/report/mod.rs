@@ -15,6 +15,8 @@ pub(crate) mod rows;
 mod short;
 mod standouts;
 mod tasks;
+#[cfg(target_os = "linux")]
+pub(crate) mod together;
 pub(crate) mod totals;
 pub(crate) mod warnings;
 

@@ -3,7 +3,7 @@
 use super::tables::change;
 use super::{Tuned, Untried};
 use crate::document::{Snippet, Title};
-use crate::report::allocators::together;
+use crate::report::together::together;
 use crate::units::{bytes, share, time};
 use heapwise_allocators::Candidate;
 use heapwise_trial::compare::{RunMeasure, Standing, Verdict};
