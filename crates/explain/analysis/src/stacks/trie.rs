@@ -46,8 +46,8 @@ impl<F: Copy + Eq + std::hash::Hash> Trie<F> {
     }
 
     /// Frames from the innermost outwards.
-    pub(crate) fn frames(&self, node: NodeId) -> Frames<'_, F> {
-        Frames { trie: self, node }
+    pub(crate) fn frames(&self, node: NodeId) -> impl Iterator<Item = F> {
+        self.nodes(node).map(|(_, frame)| frame)
     }
 
     /// The nodes of a stack and their frames, from the innermost outwards.
@@ -127,29 +127,6 @@ impl Callees {
     pub(crate) fn of(&self, node: NodeId) -> &[NodeId] {
         let at = |node: u32| self.first.get(node as usize).map_or(0, |at| *at as usize);
         &self.list[at(node.0)..at(node.0 + 1)]
-    }
-}
-
-/// Iterator over the frames of a stack, from the innermost outwards.
-#[derive(Debug)]
-pub(crate) struct Frames<'a, F> {
-    trie: &'a Trie<F>,
-    node: NodeId,
-}
-
-impl<F> Clone for Frames<'_, F> {
-    fn clone(&self) -> Self {
-        Self { trie: self.trie, node: self.node }
-    }
-}
-
-impl<F: Copy + Eq + std::hash::Hash> Iterator for Frames<'_, F> {
-    type Item = F;
-
-    fn next(&mut self) -> Option<F> {
-        let (caller, frame) = self.trie.get(self.node)?;
-        self.node = caller;
-        Some(frame)
     }
 }
 

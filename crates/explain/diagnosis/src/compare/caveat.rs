@@ -1,7 +1,6 @@
 //! What makes a comparison incomplete or inexact.
 
 use super::symbol;
-use crate::rule_input::MOST_FRAMES;
 use heapwise_analysis::{Analysis, Site, Warning};
 use std::fmt;
 
@@ -123,10 +122,8 @@ pub(super) fn all(old: &Analysis, new: &Analysis) -> Vec<Caveat> {
 
 /// Whether the places of most call sites have names.
 fn has_names(analysis: &Analysis) -> bool {
-    let is_named = |site: &&Site| {
-        let stack = analysis.innermost(site, MOST_FRAMES);
-        site.user_frame.and_then(|i| stack.get(i)).is_some_and(|frame| frame.function.is_some())
-    };
+    let is_named =
+        |site: &&Site| analysis.up_to_place(site).last().is_some_and(|place| place.function.is_some());
     let n = analysis.sites().len();
     n == 0 || analysis.sites().iter().filter(is_named).count() * 2 >= n
 }
