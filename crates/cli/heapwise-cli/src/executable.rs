@@ -6,19 +6,12 @@ use heapwise_symbols::inspect::inspect;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Why nothing is known of a program.
-#[derive(Debug)]
-pub(crate) enum Unknown {
-    Missing,
-    /// It is there, and cannot be read.
-    Unreadable(String),
-}
-
-/// What a command would execute in the end. Large programs take a while to look at, so a command does it once.
-pub(crate) fn of_command(program: &OsStr) -> Result<Executable, Unknown> {
+/// What a command would execute in the end, or why that cannot be read. `None` if there is no such file. Large programs take a while to
+/// look at, so a command does it once.
+pub(crate) fn of_command(program: &OsStr) -> Option<Result<Executable, String>> {
     let search = std::env::var_os("PATH");
-    let path = find(program, search.as_deref()).filter(|path| path.is_file()).ok_or(Unknown::Missing)?;
-    inspect(&path, search.as_deref()).map_err(|error| Unknown::Unreadable(error.to_string()))
+    let path = find(program, search.as_deref()).filter(|path| path.is_file())?;
+    Some(inspect(&path, search.as_deref()).map_err(|error| error.to_string()))
 }
 
 /// Where a command's program is, as a shell looks for it. A path may lead to nothing.

@@ -31,7 +31,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     let through_preload = args.recorder == RecorderChoice::Preload;
     let found = executable::of_command(&args.command[0]);
     // A program that cannot be found is reported when it is started.
-    let executable = found.as_ref().ok();
+    let executable = found.as_ref().and_then(|found| found.as_ref().ok());
     let blind_spots =
         executable.map(|found| blind_spots::of_program(found, args.recorder)).unwrap_or_default();
     blind_spots::print(&args.command[0], &blind_spots);
@@ -40,7 +40,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     let recording = &args.recording;
     check(recording)?;
     rotation::begin(Destinations::of(&recording.delivery)?);
-    let environment_findings = doctor::before(&found);
+    let environment_findings = found.as_ref().map(doctor::before).unwrap_or_default();
     doctor::warn(&environment_findings);
     let mut request = Request {
         through_preload,

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// An error for a program that cannot be compared. A program that cannot be found is reported when it is started.
 pub(crate) fn check(program: &OsStr) -> Result<(), Failure> {
-    match executable::of_command(program).ok().as_ref().and_then(sentence) {
+    match executable::of_command(program).and_then(Result::ok).as_ref().and_then(sentence) {
         None => Ok(()),
         Some(sentence) => Err(Failure::new(exit::USAGE, anyhow!(sentence))),
     }

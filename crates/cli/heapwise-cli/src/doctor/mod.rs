@@ -15,7 +15,7 @@ mod unsupported;
 use unsupported::{probe, program};
 
 use crate::args::{DoctorArgs, DoctorFormat};
-use crate::executable::{self, Executable, Unknown};
+use crate::executable::{self, Executable};
 use crate::{Failure, exit, result};
 use anyhow::{Context, anyhow};
 use heapwise_environment::facts::{self, Origin, Variables};
@@ -68,23 +68,21 @@ fn of_machine() -> Checkup {
 /// What a command would inherit.
 fn of_command(command: &[OsString]) -> Result<Checkup, Failure> {
     let mut unread = Vec::new();
-    let found = executable::of_command(&command[0]);
-    if let Err(Unknown::Missing) = &found {
+    let Some(found) = executable::of_command(&command[0]) else {
         let error = anyhow!("command not found: {}; give its path", command[0].to_string_lossy());
         return Err(Failure::new(exit::NO_SUCH_PROGRAM, error));
-    }
+    };
     let facts = inherited(&found, &mut unread);
     let words = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     Ok(checkup(Examined::Command(words), &facts, unread))
 }
 
 /// The facts about a program that would be started from here.
-fn inherited(found: &Result<Executable, Unknown>, unread: &mut Vec<String>) -> Facts {
+fn inherited(found: &Result<Executable, String>, unread: &mut Vec<String>) -> Facts {
     let mut facts = facts::inherited(Subject::Command, Variables::own());
     match found {
         Ok(found) => program::add(found, &mut facts),
-        Err(Unknown::Missing) => {}
-        Err(Unknown::Unreadable(why)) => unread.push(why.clone()),
+        Err(why) => unread.push(why.clone()),
     }
     // The probe is a program of glibc with the same variables; its answer is valid for no other kind of program.
     if facts.program.as_ref().is_none_or(program::takes_preloads) {

@@ -1,6 +1,6 @@
 //! The same questions about a program that is recorded, so that the recording says in what environment it was made.
 
-use crate::executable::{Executable, Unknown};
+use crate::executable::Executable;
 use heapwise_environment::facts::Roots;
 use heapwise_environment::{Facts, Finding, Severity, Subject, examine};
 use heapwise_trace::file::records::EnvironmentFinding;
@@ -9,10 +9,7 @@ use heapwise_trace::file::records::EnvironmentFinding;
 const OWN_MAPPINGS: &str = "/memfd:heapwise";
 
 /// What is known before the program starts. Errors are left to the start, which reports them.
-pub(crate) fn before(program: &Result<Executable, Unknown>) -> Vec<EnvironmentFinding> {
-    if let Err(Unknown::Missing) = program {
-        return Vec::new();
-    }
+pub(crate) fn before(program: &Result<Executable, String>) -> Vec<EnvironmentFinding> {
     let facts = super::inherited(program, &mut Vec::new());
     kept(&Facts { subject: Subject::Own, ..facts })
 }

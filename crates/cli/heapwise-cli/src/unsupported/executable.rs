@@ -6,17 +6,8 @@ use std::path::{Path, PathBuf};
 /// What is known of a program: where it is.
 pub(crate) type Executable = PathBuf;
 
-/// Why nothing is known of a program.
-#[derive(Debug)]
-pub(crate) enum Unknown {
-    Missing,
-    /// It exists and cannot be read. Never on this platform: it is not read.
-    #[expect(dead_code, reason = "as on Linux")]
-    Unreadable(String),
-}
-
-/// The file that a command would execute.
-pub(crate) fn of_command(program: &OsStr) -> Result<Executable, Unknown> {
+/// The file that a command would execute; `None` if there is none. It is not read, so that cannot fail here.
+pub(crate) fn of_command(program: &OsStr) -> Option<Result<Executable, String>> {
     let search = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = match Path::new(program).components().count() {
         0 | 1 => std::env::split_paths(&search).collect(),
@@ -27,5 +18,5 @@ pub(crate) fn of_command(program: &OsStr) -> Result<Executable, Unknown> {
     with_ending.push(std::env::consts::EXE_SUFFIX);
     let names = [program, &with_ending];
     let places = folders.iter().flat_map(|folder| names.iter().map(move |name| folder.join(name)));
-    places.into_iter().find(|path| path.is_file()).ok_or(Unknown::Missing)
+    places.into_iter().find(|path| path.is_file()).map(Ok)
 }
