@@ -84,8 +84,8 @@ impl Trie {
 
     /// The node for `key` called from `parent`, if it is the one that was made right after its caller.
     ///
-    /// PERF: most nodes have one callee, which was made with them on the same walk. Its record is in the same cache line or the next
-    /// one, where the places of nodes in an index are all over it.
+    /// PERF: a walk makes the nodes of new frames one after the other. Their records are in the same cache line or the next one, where
+    /// their places in an index are all over it.
     #[inline(always)]
     pub fn next_node(&self, parent: StackId, key: u64) -> Option<StackId> {
         let next = parent.0.checked_add(1)?;
