@@ -58,9 +58,9 @@ impl Recorder {
     }
 }
 
-/// `... stood still for 3.4 ms; ...`
+/// `... stood still for 3.4 ms; ...`, or `... stood still 2 times, for 3.4 ms at most ...`.
 fn stood_still(line: &str) -> Option<f64> {
-    let (_, rest) = line.split_once("stood still for ")?;
+    let (_, rest) = line.split_once("stood still ")?.1.split_once("for ")?;
     rest.split_once(" ms")?.0.parse().ok()
 }
 
@@ -122,6 +122,8 @@ mod tests {
     fn the_pause_is_read_from_the_message() {
         let line = "heapwise: recording; its 64 threads stood still for 14.5 ms; Ctrl-C ends the recording";
         assert_eq!(stood_still(line), Some(14.5));
+        let line = "heapwise: recording; its 4 threads stood still 2 times, for 3.5 ms at most and 5.1 ms together; Ctrl-C";
+        assert_eq!(stood_still(line), Some(3.5));
         assert_eq!(stood_still("heapwise: recording"), None);
     }
 }

@@ -43,12 +43,10 @@ pub(crate) fn request(pid: u32, args: &RecordingArgs) -> Request {
 /// Says what it was to leave the process.
 pub(crate) fn say_left(left: &Left) {
     let Left { behind, errors, stops } = left;
-    if let Some(longest) = stops.iter().max() {
+    if !stops.is_empty() {
         heapwise_report::note!(
-            "heapwise: while the recorder was taken out, threads stood still {}, {:.1} ms together, {:.1} ms at most",
-            if stops.len() == 1 { "once".to_owned() } else { format!("{} times", stops.len()) },
-            stops.iter().sum::<Duration>().as_secs_f64() * 1e3,
-            longest.as_secs_f64() * 1e3
+            "heapwise: while the recorder was taken out, threads stood still {}",
+            how_long(stops)
         );
     }
     for error in errors {
@@ -67,9 +65,26 @@ fn begun(begun: &Begun) {
         n => format!("its {n} threads"),
     };
     heapwise_report::note!(
-        "heapwise: recording; {threads} stood still for {:.1} ms; Ctrl-C ends the recording, and the process goes on",
-        begun.pause.as_secs_f64() * 1e3
+        "heapwise: recording; {threads} stood still {}; Ctrl-C ends the recording, and the process goes on",
+        how_long(&begun.stops)
     );
+}
+
+/// How long threads stood still, which they may have done more than once.
+pub(crate) fn how_long(stops: &[Duration]) -> String {
+    let ms = |time: Duration| format!("{:.1} ms", time.as_secs_f64() * 1e3);
+    match stops {
+        [once] => format!("for {}", ms(*once)),
+        _ => {
+            let longest = stops.iter().max().copied().unwrap_or_default();
+            format!(
+                "{} times, for {} at most and {} together",
+                stops.len(),
+                ms(longest),
+                ms(stops.iter().sum())
+            )
+        }
+    }
 }
 
 /// What a process was started with.

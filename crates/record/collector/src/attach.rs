@@ -6,10 +6,11 @@ use crate::error::{Error, ErrorKind};
 use crate::examine::Examiner;
 use crate::hooks::Planner;
 use crate::inject::Refused;
-use crate::inject::attach::{Opened, prepare};
+use crate::inject::attach::{Halted, Start};
 use crate::inject::attached::Attached;
 use crate::inject::children::Children;
 use crate::inject::detach::{self, Parting};
+use crate::inject::prepared::{Prepared, prepare};
 use crate::other_ids::{OtherIds, inner_id};
 use crate::record::{KnownSpots, Left, Limits, NewFile, Recorded, Request, meta, new_file, run_end, unseen};
 use crate::rotation::Files;
@@ -30,12 +31,12 @@ const STEP: Duration = Duration::from_millis(200);
 const SNAPSHOT_PATIENCE: Duration = Duration::from_secs(2);
 
 /// What is reported when the process goes on, recorded.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Begun {
     /// Its threads.
     pub threads: u64,
-    /// How long they stood still.
-    pub pause: Duration,
+    /// How long they stood still, stop by stop.
+    pub stops: Vec<Duration>,
 }
 
 /// Attaches to a process, and records it until it ends, the user interrupts, or a limit is reached. Then the process goes on as it was
@@ -45,9 +46,9 @@ pub struct Begun {
 /// [`ErrorKind::NotAttached`]; what keeps a recording from starting. What happens to it later is in [`Recorded`].
 pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded, Error> {
     signals::survive_size_limit();
-    let not_attached = |why: Refused| ErrorKind::NotAttached { pid, why: why.to_string() };
+    let not_attached = not_attached(pid);
     let mut planner = Planner::new(request.plan);
-    let prepared = prepare(pid, &mut planner).map_err(not_attached)?;
+    let prepared = prepare(pid, &mut planner).map_err(&not_attached)?;
     let image = request.image.as_ref().ok_or_else(|| not_attached(Refused::NoImage))?;
     let program = request.command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut meta = meta(request, Interception::Attach);
@@ -63,75 +64,114 @@ pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded
     signals::install(move || give_up(&known)).map_err(failed("cannot handle signals"))?;
 
     detach::clear(pid, &prepared.remains, &mut planner);
-    let since = started_at(pid);
-    let opened = Opened::new(&prepared, &mut planner).map_err(not_attached);
-    let (opened, memory) = opened.inspect_err(|_| output::remove(&path))?;
-    let settings = Settings {
-        verify_every: request.verify_every,
-        paused: request.limits.delay.is_some(),
-        plans_hooks: true,
-        // Threads ask by their own ids.
-        traces: request.follow && !prepared.has_other_ids,
-        sample_bytes: request.sample_bytes,
-    };
-    let preload = PreloadLibrary::new(request.preload).inspect_err(|_| output::remove(&path))?;
-    let mut session = Session::of(memory, settings).inspect_err(|_| output::remove(&path))?;
-    session.other_ids = OtherIds::of(pid).filter(|_| prepared.has_other_ids);
-    if !request.follow {
-        session.only(inner_id(&format!("/proc/{pid}/status")).unwrap_or(pid));
-    }
-    let (started, clocks) = (Instant::now(), ticks::Moment::now());
-    let control = Control { already: prepared.threads, ..Control::default() };
-    let helpers = Helpers {
-        examiner: Examiner::new(request.examine, &request.environment_findings),
-        probes: Probes::with_builds(request.build),
-        planner: planner.clone(),
-        children: Children::with(&preload),
-    };
-    // The time counts from when the process goes on, recorded.
-    let limits = Limits { duration: None, ..request.limits };
-    let delay = request.limits.delay.unwrap_or_default();
-    let known = KnownSpots::default();
-    let cut = |outcome: &Outcome| RunEnd {
-        blind_spots: known.again(outcome, &session, || unseen(pid, &session, outcome, request, None)),
-        ..run_end(outcome, &session, &clocks)
-    };
-    let cuts = request.rotation.map(|rotation| Cuts { every: rotation.every, end: &cut });
-    let collector = Collector::new(&session, &packer, limits, started, page_bytes(), helpers).with_cuts(cuts);
-    let cpu_before = cpu_of(pid);
-    let whole = std::thread::scope(|scope| {
-        let collecting = scope.spawn(|| collector.run(&control));
-        let finish = || control.end(&session, true);
-        let entry = entry_of(pid);
-        let attached = match opened.start(image, entry, &mut planner, prepared.has_other_ids) {
-            Ok(attached) => attached,
-            Err(why) => {
-                session.stop();
-                finish();
-                let _ = collecting.join();
-                return Err(why);
-            }
+    let start = Start { image, entry: entry_of(pid) };
+    let file = Writing { path, packer };
+    std::thread::scope(|scope| {
+        let since = started_at(pid);
+        let halted = Halted::new(scope, &prepared, start, &mut planner).map_err(&not_attached);
+        let (halted, memory) = halted.inspect_err(|_| output::remove(&file.path))?;
+        let process = Process { pid, since, prepared: &prepared, planner };
+        process.record(request, (halted, memory), file, begun)
+    })
+}
+
+/// The error for whoever wanted it.
+fn not_attached(pid: u32) -> impl Fn(Refused) -> Error {
+    move |why| ErrorKind::NotAttached { pid, why: why.to_string() }.into()
+}
+
+/// A process that is being recorded.
+struct Process<'a> {
+    pid: u32,
+    /// When it began.
+    since: Option<u64>,
+    prepared: &'a Prepared,
+    planner: Planner,
+}
+
+/// A file that is being written.
+struct Writing {
+    path: PathBuf,
+    packer: Packer,
+}
+
+impl Process<'_> {
+    fn record(
+        mut self,
+        request: &Request,
+        (halted, memory): (Halted<'_>, File),
+        Writing { path, packer }: Writing,
+        begun: fn(&Begun),
+    ) -> Result<Recorded, Error> {
+        let Self { pid, since, prepared, .. } = self;
+        let settings = Settings {
+            verify_every: request.verify_every,
+            paused: request.limits.delay.is_some(),
+            plans_hooks: true,
+            // Threads ask by their own ids.
+            traces: request.follow && !prepared.has_other_ids,
+            sample_bytes: request.sample_bytes,
         };
-        begun(&Begun { threads: prepared.threads, pause: attached.pause });
-        take_snapshot(&control, &session);
-        let until = request.limits.duration.map(|time| started.elapsed() + time + delay);
-        let why = wait(pid, since, &session, until.map(|until| started + until));
-        let ended = Instant::now();
-        let cpu = cpu_of(pid).since(cpu_before);
-        if why != Why::Ended {
-            take_snapshot(&control, &session);
+        let preload = PreloadLibrary::new(request.preload).inspect_err(|_| output::remove(&path))?;
+        let mut session = Session::of(memory, settings).inspect_err(|_| output::remove(&path))?;
+        session.other_ids = OtherIds::of(pid).filter(|_| prepared.has_other_ids);
+        if !request.follow {
+            session.only(inner_id(&format!("/proc/{pid}/status")).unwrap_or(pid));
         }
-        session.stop();
-        let left = leave(&session, &attached, &mut planner);
-        finish();
-        let outcome = match collecting.join() {
-            Ok(outcome) => outcome,
-            Err(panic) => std::panic::resume_unwind(panic),
+        let (started, clocks) = (Instant::now(), ticks::Moment::now());
+        let control = Control { already: prepared.threads, ..Control::default() };
+        let helpers = Helpers {
+            examiner: Examiner::new(request.examine, &request.environment_findings),
+            probes: Probes::with_builds(request.build),
+            planner: self.planner.clone(),
+            children: Children::with(&preload),
         };
-        Ok((outcome, ended, cpu, left))
-    });
-    let (outcome, ended, cpu, left) = whole.map_err(not_attached).inspect_err(|_| output::remove(&path))?;
-    Ok(finish(pid, request, &session, packer, End { path, started, ended, cpu, clocks, outcome, left }))
+        // The time counts from when the process goes on, recorded.
+        let limits = Limits { duration: None, ..request.limits };
+        let delay = request.limits.delay.unwrap_or_default();
+        let known = KnownSpots::default();
+        let cut = |outcome: &Outcome| RunEnd {
+            blind_spots: known.again(outcome, &session, || unseen(pid, &session, outcome, request, None)),
+            ..run_end(outcome, &session, &clocks)
+        };
+        let cuts = request.rotation.map(|rotation| Cuts { every: rotation.every, end: &cut });
+        let collector =
+            Collector::new(&session, &packer, limits, started, page_bytes(), helpers).with_cuts(cuts);
+        let cpu_before = cpu_of(pid);
+        let whole = std::thread::scope(|scope| {
+            let collecting = scope.spawn(|| collector.run(&control));
+            let finish = || control.end(&session, true);
+            let (attached, stops) = match halted.start() {
+                Ok(attached) => attached,
+                Err(why) => {
+                    session.stop();
+                    finish();
+                    let _ = collecting.join();
+                    return Err(why);
+                }
+            };
+            begun(&Begun { threads: prepared.threads, stops });
+            take_snapshot(&control, &session);
+            let until = request.limits.duration.map(|time| started.elapsed() + time + delay);
+            let why = wait(pid, since, &session, until.map(|until| started + until));
+            let ended = Instant::now();
+            let cpu = cpu_of(pid).since(cpu_before);
+            if why != Why::Ended {
+                take_snapshot(&control, &session);
+            }
+            session.stop();
+            let left = leave(&session, &attached, &mut self.planner);
+            finish();
+            let outcome = match collecting.join() {
+                Ok(outcome) => outcome,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            Ok((outcome, ended, cpu, left))
+        });
+        let (outcome, ended, cpu, left) =
+            whole.map_err(not_attached(pid)).inspect_err(|_| output::remove(&path))?;
+        Ok(finish(pid, request, &session, packer, End { path, started, ended, cpu, clocks, outcome, left }))
+    }
 }
 
 /// Creates a file by a default name, or by the next one that is free: a process may be recorded more than once.

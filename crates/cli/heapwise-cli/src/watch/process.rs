@@ -52,7 +52,7 @@ pub(super) fn watch(pid: u32, mut args: RecordingArgs) -> Result<u8, Failure> {
 
 fn begun(begun: &Begun) {
     heapwise_report::note!(
-        "heapwise: when recording began, threads stood still for {:.1} ms",
-        begun.pause.as_secs_f64() * 1e3
+        "heapwise: when recording began, threads stood still {}",
+        attaching::how_long(&begun.stops)
     );
 }

@@ -2,7 +2,6 @@
 
 use super::guest::Image;
 use std::ops::Range;
-use std::time::Duration;
 
 /// How the kernel shows the shared memory among the mappings of a process.
 pub(super) const SHOWN_NAME: &str = "/memfd:heapwise-session (deleted)";
@@ -13,6 +12,4 @@ pub(crate) struct Attached {
     pub(super) placed: Image,
     pub(super) session: Range<u64>,
     pub(super) rooms: Vec<Range<u64>>,
-    /// How long its threads stood still.
-    pub(crate) pause: Duration,
 }

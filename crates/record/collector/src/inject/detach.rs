@@ -9,6 +9,7 @@ use super::guest::Guest;
 use super::remains::Remains;
 use super::requests::share_memory;
 use super::threads::Threads;
+use super::tracer::{Tracer, Tracing};
 use super::way_back::{Gadgets, WayBack};
 use super::{Refused, jumps};
 use crate::hooks::{self, Planner};
@@ -122,19 +123,17 @@ fn from_one(
     let until = Instant::now() + PATIENCE;
     let mut leaving = Leaving { pid, memory, attached, gadgets, stubs: Vec::new() };
     for attempt in 0.. {
-        // The kernel lets all go that a thread of ours has traced when that ends, whatever they are at.
         let believes = attempt < CAUTIOUS_TRIES;
-        let began = Instant::now();
-        let tried = std::thread::scope(|scope| scope.spawn(|| leaving.attempt(planner, believes)).join());
-        stops.push(began.elapsed());
+        let (tried, stop) = std::thread::scope(|scope| {
+            Tracing::start(scope, |tracer| leaving.attempt(tracer, planner, believes)).end()
+        });
+        stops.push(stop);
         match tried {
-            Ok(Ok(Some(left))) => return Ok(left),
+            Ok(Some(left)) => return Ok(left),
             // A thread is in the recorder, and comes out; or waits for a disk, or the child of `vfork`.
-            Ok(Ok(None) | Err(Refused::Unstoppable { .. } | Refused::NoWorker)) if Instant::now() < until => {
-            }
-            Ok(Ok(None)) => return Ok(Left::CodeOnly),
-            Ok(Err(why)) => return Err(why),
-            Err(panic) => std::panic::resume_unwind(panic),
+            Ok(None) | Err(Refused::Unstoppable { .. } | Refused::NoWorker) if Instant::now() < until => {}
+            Ok(None) => return Ok(Left::CodeOnly),
+            Err(why) => return Err(why),
         }
         if attempt >= TRIES && !leaving.stubs.is_empty() {
             return Ok(Left::CodeOnly);
@@ -159,9 +158,14 @@ impl Leaving<'_> {
     /// Tries it once; nothing if a thread is in the recorder. `believes` whatever looks like a return to it on a stack: what was there
     /// earlier looks the same, and stays for as long as a thread waits. The recorder itself knows where it is at work
     /// (`thread_table::is_any_at_work`), except for what signals have interrupted.
-    fn attempt(&mut self, planner: &mut Planner, believes: bool) -> Result<Option<Left>, Refused> {
+    fn attempt(
+        &mut self,
+        tracer: Tracer,
+        planner: &mut Planner,
+        believes: bool,
+    ) -> Result<Option<Left>, Refused> {
         let (pid, image) = (self.pid, &self.attached.placed.image);
-        let threads = Threads::stop(pid)?;
+        let threads = Threads::stop(tracer, pid)?;
         let maps = maps_of(pid).map_err(|_| Refused::Ended)?;
         // It may have executed another program meanwhile.
         if !has(&maps, self.memory, image) {

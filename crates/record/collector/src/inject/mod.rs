@@ -17,6 +17,7 @@ pub(crate) mod helper;
 pub(crate) mod image;
 mod jumps;
 mod layout;
+pub(crate) mod prepared;
 mod refused;
 mod remains;
 mod requests;
@@ -25,6 +26,7 @@ mod stacks;
 mod thread;
 mod threads;
 mod tracee;
+mod tracer;
 mod variables;
 mod way_back;
 

@@ -10,7 +10,6 @@ use crate::maps;
 use heapwise_trace::live::layout::{SESSION_HEADER_BYTES, SESSION_MAGIC, SessionHeader, WrittenRecorder};
 use heapwise_trace::versions::LIVE_VERSION;
 use std::mem::offset_of;
-use std::time::Duration;
 
 /// A recorder that is in a process, and its shared memory.
 #[derive(Debug)]
@@ -50,7 +49,6 @@ pub(super) fn find(lines: &[maps::Line<'_>], read: impl Fn(u64, usize) -> Option
                 session: line.range.start..line.range.start + SESSION_HEADER_BYTES,
                 // A page or so with code for threads that were in the beginning of a function.
                 rooms: Vec::new(),
-                pause: Duration::ZERO,
             },
         })
     });

@@ -61,11 +61,11 @@ pub(super) fn look(thread: Pid) -> Come {
     }
 }
 
-/// Lets a stopped thread go, with a signal or 0. Returns whether it was stopped.
-pub(super) fn detach(thread: Pid, signal: i32) -> bool {
+/// Lets a stopped thread go, with any signal; nothing happens if it was killed meanwhile.
+pub(super) fn detach(thread: Pid, signal: i32) {
     let signal = std::ptr::without_provenance::<u8>(signal as usize);
     // SAFETY: the last argument is a number.
-    unsafe { request(libc::PTRACE_DETACH as libc::c_uint, thread, 0, signal) }.is_ok()
+    let _ = unsafe { request(libc::PTRACE_DETACH as libc::c_uint, thread, 0, signal) };
 }
 
 /// Whether two processes have the same memory: one was made by `vfork`, and has executed nothing yet.

@@ -4,10 +4,10 @@
 //! stopped.
 
 use super::Refused;
-use super::ahead::Ahead;
 use super::requests::{self, Come};
 use super::thread::{NO_CALL, Registers};
 use super::tracee::Tracee;
+use super::tracer::Tracer;
 use nix::errno::Errno;
 use nix::sys::ptrace::{self, Options};
 use nix::unistd::Pid;
@@ -20,15 +20,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How often is looked meanwhile.
 const STEP: Duration = Duration::from_micros(50);
 
-/// The stopped threads of a process. They go on when this is dropped.
+/// The stopped threads of a process. They go on when the thread of ours has ended that has stopped them.
 #[derive(Debug)]
 pub(crate) struct Threads {
     pid: u32,
     all: BTreeMap<i32, Stopped>,
-    /// From when on they stood still.
-    since: Instant,
-    /// Those that go on first are in front of those that are yet to be let go.
-    _ahead: Ahead,
+    _tracer: Tracer,
 }
 
 #[derive(Debug, Default)]
@@ -41,11 +38,9 @@ struct Stopped {
 
 impl Threads {
     /// Stops them.
-    pub(crate) fn stop(pid: u32) -> Result<Self, Refused> {
-        let ahead = Ahead::go();
-        let since = Instant::now();
-        let mut threads = Self { pid, all: BTreeMap::new(), since, _ahead: ahead };
-        let until = since + PATIENCE;
+    pub(super) fn stop(tracer: Tracer, pid: u32) -> Result<Self, Refused> {
+        let mut threads = Self { pid, all: BTreeMap::new(), _tracer: tracer };
+        let until = Instant::now() + PATIENCE;
         loop {
             // A list counts if all that were known had stopped before.
             let is_running = threads.look();
@@ -62,17 +57,6 @@ impl Threads {
         }
         threads.spare_filters();
         if threads.all.is_empty() { Err(Refused::Ended) } else { Ok(threads) }
-    }
-
-    /// Lets them go on, and says for how long they stood still.
-    pub(crate) fn go_on(&mut self) -> Duration {
-        self.let_go();
-        self.since.elapsed()
-    }
-
-    /// Whether they have gone on, or ended.
-    pub(crate) fn have_gone_on(&self) -> bool {
-        self.all.is_empty()
     }
 
     /// A sleep that was interrupted goes on by a call of its own, which a filter of system calls may not know: there it ends early, as
@@ -164,24 +148,6 @@ impl Threads {
         Err(Refused::NoWorker)
     }
 
-    fn let_go(&mut self) {
-        let let_go = |id: i32, thread: &Stopped| {
-            if !requests::detach(Pid::from_raw(id), thread.signal) {
-                // It was killed meanwhile, of which its parent is to hear.
-                requests::look(Pid::from_raw(id));
-            }
-        };
-        self.all.iter().filter(|(_, thread)| thread.is_stopped).for_each(|(&id, thread)| let_go(id, thread));
-        self.all.retain(|_, thread| !thread.is_stopped);
-        // It has to be stopped to be let go: it would stop one day, and stay so.
-        let until = Instant::now() + PATIENCE;
-        while self.look() && Instant::now() < until {
-            std::thread::sleep(STEP);
-        }
-        self.all.iter().for_each(|(&id, thread)| let_go(id, thread));
-        self.all.clear();
-    }
-
     /// Whether a thread is at such an instruction.
     pub(crate) fn any_at(&self, wanted: impl Fn(u64) -> bool) -> bool {
         self.registers().iter().any(|(_, registers)| wanted(registers.rip))
@@ -189,8 +155,11 @@ impl Threads {
 }
 
 impl Drop for Threads {
+    /// Whoever goes on without us has lost the signal that we have taken note of.
     fn drop(&mut self) {
-        self.let_go();
+        for (&id, thread) in self.all.iter().filter(|(_, thread)| thread.signal != 0) {
+            requests::detach(Pid::from_raw(id), thread.signal);
+        }
     }
 }
 
