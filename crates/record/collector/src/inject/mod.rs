@@ -5,7 +5,6 @@
 //! function, on a stack of that function's own. When that returns, the process has joined the session as any other, and goes on where
 //! it was.
 
-mod ahead;
 pub(crate) mod attach;
 pub(crate) mod attached;
 pub(crate) mod children;

@@ -3,7 +3,6 @@
 //! When a thread ends, the kernel lets all go at once that it has traced. One by one, each that goes on wants the processor before the
 //! next one is let go: with sixty of them on two processors, they stood still for longer than all took that was done meanwhile.
 
-use super::ahead;
 use nix::unistd::{Pid, gettid};
 use std::marker::PhantomData;
 use std::panic::resume_unwind;
@@ -26,13 +25,12 @@ pub(super) struct Tracer {
 pub(super) struct Tracing<'scope, T>(ScopedJoinHandle<'scope, (Pid, T, Duration)>);
 
 impl<'scope, T: Send + 'scope> Tracing<'scope, T> {
-    /// Begins it, in front of other threads if that is allowed.
+    /// Begins it.
     pub(super) fn start(
         scope: &'scope Scope<'scope, '_>,
         work: impl FnOnce(Tracer) -> T + Send + 'scope,
     ) -> Self {
         Self(scope.spawn(move || {
-            ahead::go();
             let since = Instant::now();
             let result = work(Tracer { stays: PhantomData });
             (gettid(), result, since.elapsed())
