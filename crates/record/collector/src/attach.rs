@@ -1,7 +1,7 @@
 //! A recording of a process that runs already: from its id to a file.
 
+use crate::blind_spots::{KnownSpots, unseen};
 use crate::collect::{Collector, Control, Cuts, Helpers, Outcome};
-use crate::encode::Packer;
 use crate::error::{Error, ErrorKind};
 use crate::examine::Examiner;
 use crate::hooks::Planner;
@@ -12,13 +12,12 @@ use crate::inject::children::Children;
 use crate::inject::detach::{self, Parting};
 use crate::inject::prepared::{Prepared, prepare};
 use crate::other_ids::{OtherIds, inner_id};
-use crate::record::{KnownSpots, Left, Limits, NewFile, Recorded, Request, meta, new_file, run_end, unseen};
-use crate::rotation::Files;
+use crate::request::{Left, Limits, Recorded, Request};
 use crate::session::{PreloadLibrary, Session, Settings};
 use crate::sys::{Cpu, page_bytes};
 use crate::usable::Probes;
+use crate::writing::{End, Writing, run_end};
 use crate::{output, signals, ticks};
-use heapwise_trace::file::Error as FileError;
 use heapwise_trace::file::records::{Interception, RunEnd};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -51,25 +50,19 @@ pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded
     let prepared = prepare(pid, &mut planner).map_err(&not_attached)?;
     let image = request.image.as_ref().ok_or_else(|| not_attached(Refused::NoImage))?;
     let program = request.command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut meta = meta(request, Interception::Attach);
-    let NewFile { path, file, files } =
-        new_file(request, &program, &mut meta, |program| create_anew(&output::default_name(program, pid)))?;
-    let shown = files.as_ref().map_or_else(|| path.clone(), Files::pattern);
-    let failed = |what| move |reason| ErrorKind::System { what, reason };
-    let packer = Packer::start(file, &meta, files, || {})
-        .map_err(|error: FileError| std::io::Error::other(error.to_string()))
-        .map_err(failed("cannot write the recording"))
-        .inspect_err(|_| output::remove(&path))?;
-    let (give_up, known) = (request.give_up, shown);
-    signals::install(move || give_up(&known)).map_err(failed("cannot handle signals"))?;
+    let file = Writing::begin(request, &program, Interception::Attach, |program| {
+        create_anew(&output::default_name(program, pid))
+    })?;
+    let (give_up, known) = (request.give_up, file.shown.clone());
+    signals::install(move || give_up(&known))
+        .map_err(|reason| ErrorKind::System { what: "cannot handle signals", reason })?;
 
     detach::clear(pid, &prepared.remains, &mut planner);
     let start = Start { image, entry: entry_of(pid) };
-    let file = Writing { path, packer };
     std::thread::scope(|scope| {
         let since = started_at(pid);
         let halted = Halted::new(scope, &prepared, start, &mut planner).map_err(&not_attached);
-        let (halted, memory) = halted.inspect_err(|_| output::remove(&file.path))?;
+        let (halted, memory) = halted.inspect_err(|_| file.give_up())?;
         let process = Process { pid, since, prepared: &prepared, planner };
         process.record(request, (halted, memory), file, begun)
     })
@@ -89,31 +82,20 @@ struct Process<'a> {
     planner: Planner,
 }
 
-/// A file that is being written.
-struct Writing {
-    path: PathBuf,
-    packer: Packer,
-}
-
 impl Process<'_> {
     fn record(
         mut self,
         request: &Request,
         (halted, memory): (Halted<'_>, File),
-        Writing { path, packer }: Writing,
+        file: Writing,
         begun: fn(&Begun),
     ) -> Result<Recorded, Error> {
         let Self { pid, since, prepared, .. } = self;
-        let settings = Settings {
-            verify_every: request.verify_every,
-            paused: request.limits.delay.is_some(),
-            plans_hooks: true,
-            // Threads ask by their own ids.
-            traces: request.follow && !prepared.has_other_ids,
-            sample_bytes: request.sample_bytes,
-        };
-        let preload = PreloadLibrary::new(request.preload).inspect_err(|_| output::remove(&path))?;
-        let mut session = Session::of(memory, settings).inspect_err(|_| output::remove(&path))?;
+        // Threads ask by their own ids.
+        let traces = request.follow && !prepared.has_other_ids;
+        let settings = Settings { traces, ..request.settings() };
+        let preload = PreloadLibrary::new(request.preload).inspect_err(|_| file.give_up())?;
+        let mut session = Session::of(memory, settings).inspect_err(|_| file.give_up())?;
         session.other_ids = OtherIds::of(pid).filter(|_| prepared.has_other_ids);
         if !request.follow {
             session.only(inner_id(&format!("/proc/{pid}/status")).unwrap_or(pid));
@@ -136,7 +118,7 @@ impl Process<'_> {
         };
         let cuts = request.rotation.map(|rotation| Cuts { every: rotation.every, end: &cut });
         let collector =
-            Collector::new(&session, &packer, limits, started, page_bytes(), helpers).with_cuts(cuts);
+            Collector::new(&session, &file.packer, limits, started, page_bytes(), helpers).with_cuts(cuts);
         let cpu_before = cpu_of(pid);
         let whole = std::thread::scope(|scope| {
             let collecting = scope.spawn(|| collector.run(&control));
@@ -168,9 +150,20 @@ impl Process<'_> {
             };
             Ok((outcome, ended, cpu, left))
         });
-        let (outcome, ended, cpu, left) =
-            whole.map_err(not_attached(pid)).inspect_err(|_| output::remove(&path))?;
-        Ok(finish(pid, request, &session, packer, End { path, started, ended, cpu, clocks, outcome, left }))
+        let (outcome, ended, cpu, left) = whole.map_err(not_attached(pid)).inspect_err(|_| file.give_up())?;
+        // That of the whole recording says nothing of its last part.
+        let cpu = if file.has_parts { Cpu::default() } else { cpu };
+        let run_end = RunEnd {
+            duration_ns: ended.duration_since(started).as_nanos() as u64,
+            blind_spots: unseen(pid, &session, &outcome, request, None),
+            cpu_ns: cpu.all_ns,
+            system_ns: cpu.system_ns,
+            ..run_end(&outcome, &session, &clocks)
+        };
+        let verify_failed = outcome.verify_failed;
+        // It is to go on.
+        let end = End { exit: None, at: ended, still_running: 0, verify_failed, left };
+        Ok(file.end(&run_end, end))
     }
 }
 
@@ -186,42 +179,6 @@ fn create_anew(name: &Path) -> Result<(PathBuf, File), Error> {
         }
     }
     Err(ErrorKind::Exists { path: name.to_owned() }.into())
-}
-
-/// How it ended.
-struct End {
-    path: PathBuf,
-    started: Instant,
-    ended: Instant,
-    cpu: Cpu,
-    clocks: ticks::Moment,
-    outcome: Outcome,
-    left: Left,
-}
-
-fn finish(pid: u32, request: &Request, session: &Session, packer: Packer, end: End) -> Recorded {
-    let End { path, started, ended, cpu, clocks, outcome, left } = end;
-    // That of the whole recording says nothing of its last part.
-    let cpu = if request.rotation.is_some() { Cpu::default() } else { cpu };
-    let run_end = RunEnd {
-        duration_ns: ended.duration_since(started).as_nanos() as u64,
-        blind_spots: unseen(pid, session, &outcome, request, None),
-        cpu_ns: cpu.all_ns,
-        system_ns: cpu.system_ns,
-        ..run_end(&outcome, session, &clocks)
-    };
-    let packed = packer.finish(&run_end);
-    Recorded {
-        path: packed.path.unwrap_or(path),
-        file: packed.file,
-        exit: None,
-        ended,
-        error: packed.error,
-        events: packed.events,
-        still_running: 0,
-        verify_failed: outcome.verify_failed,
-        left,
-    }
 }
 
 /// Why a recording is over.
