@@ -1,7 +1,7 @@
 //! Stacks are exact: on large programs every n-th one equals that of a full unwind, and on a small one they all equal
 //! what glibc's own unwinder finds at the same place.
 
-use heapwise_tests::build::{FlagSet, build};
+use heapwise_tests::build::{FlagSet, build, compile_text};
 use heapwise_tests::functions::plain;
 use heapwise_tests::recording::{Recorded, Recording};
 use heapwise_tests::victim::Victim;
@@ -127,6 +127,32 @@ fn equal_those_of_glibcs_own_unwinder() {
                 flags.name()
             );
         }
+    }
+}
+
+/// The loader knows only the segment of an address then, and not the object with its unwind tables. Without frame pointers nothing else
+/// leads outwards.
+#[test]
+fn of_a_program_with_holes_between_its_segments() {
+    const PROGRAM: &str = "
+        #include <stdlib.h>
+        __attribute__((noinline)) char *inner(size_t n) { char *p = malloc(n); if (!p) abort(); *p = 1; return p; }
+        __attribute__((noinline)) char *outer(size_t n) { char *p = inner(n); *p += 1; return p; }
+        int main(int argc, char **argv) {
+            char *all[100];
+            for (int i = 0; i < 100; i++) all[i] = outer(i * 7 + argc);
+            for (int i = 0; i < 100; i++) free(all[i]);
+        }";
+    const HOLES: &str = "-Wl,-z,max-page-size=0x200000";
+    let folder = run::private_folder();
+    for (name, flags) in [("pie", [HOLES, "-pie"]), ("fixed", [HOLES, "-no-pie"])] {
+        let flags = [&flags[..], &["-fPIE", "-fomit-frame-pointer"]].concat();
+        let program = compile_text("cc", &flags, PROGRAM, folder.path(), name);
+        let recorded = verified(&program, &[], 1, 100);
+        let report = recorded.report();
+        assert_eq!(report.stacks.cut_captures, 0, "{name}: {:?}", report.stacks);
+        let from_main = report.sum(|stack| stack.contains(&"inner") && stack.contains(&"main"));
+        assert_eq!(from_main.blocks, 100, "{name}");
     }
 }
 

@@ -18,10 +18,16 @@ struct ProgramHeader {
     memory_bytes: usize,
 }
 
+const MAGIC: [u8; 4] = *b"\x7fELF";
 const PT_LOAD: u32 = 1;
 const PT_NOTE: u32 = 4;
 const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
 const HEADER_BYTES: usize = 56;
+
+/// Whether an object's first byte is mapped at `start`, where something is mapped.
+pub fn begins_at(start: usize) -> bool {
+    bytes(start, start + MAGIC.len()).is_some_and(|found| found == MAGIC)
+}
 
 /// The program headers of an object whose first byte is mapped at `start`; none if that is no object.
 fn program_headers(start: usize, end: usize) -> impl Iterator<Item = ProgramHeader> {
@@ -32,9 +38,11 @@ fn program_headers(start: usize, end: usize) -> impl Iterator<Item = ProgramHead
         }
         u64::from_le_bytes(value)
     };
-    let is_elf = read(start, 4) == u64::from(u32::from_le_bytes(*b"\x7fELF"));
-    let (table, count) =
-        if is_elf { (start + read(start + 32, 8) as usize, read(start + 56, 2) as usize) } else { (0, 0) };
+    let (table, count) = if begins_at(start) {
+        (start + read(start + 32, 8) as usize, read(start + 56, 2) as usize)
+    } else {
+        (0, 0)
+    };
     let count = if table >= start && table + count * HEADER_BYTES <= end { count } else { 0 };
     (0..count).map(move |i| {
         let at = table + i * HEADER_BYTES;
