@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "makes system calls that std lacks")]
 
-use heapwise_tests::build::{FlagSet, build};
+use heapwise_tests::build::{FlagSet, build, compile_text};
 use heapwise_tests::recording::{Recorded, Recording};
 use heapwise_tests::victim::Victim;
 use heapwise_tests::{expect, facts::Facts, programs, run, tool};
@@ -113,6 +113,49 @@ fn what_cannot_be_seen_is_said_before_and_after_with_a_remedy() {
     assert!(before.contains("has no symbols") && before.contains("help: keep its symbols"), "{before}");
     let spots = &recorded.report().interception.blind_spots;
     assert!(spots.iter().any(|s| s.id == "static-executable" && !s.remedy.is_empty()), "{spots:?}");
+}
+
+/// The places of a program are the same ones without its symbols, though nothing says what they are called.
+#[test]
+fn the_wrapper_of_a_stripped_program_is_passed_over() {
+    const PROGRAM: &str = "
+        #include <stdlib.h>
+        #define FUNCTION __attribute__((noinline)) char *
+        FUNCTION obtain(size_t n) { char *p = malloc(n); if (!p) abort(); return p; }
+        FUNCTION load(int i) { char *p = obtain(100 + i * 8); *p = 1; return p; }
+        FUNCTION store(int i) { char *p = obtain(48 + i % 5 * 16); *p = 2; return p; }
+        FUNCTION make(void) { char *p = malloc(24); if (!p) abort(); *p = 3; return p; }
+        FUNCTION first(void) { char *p = make(); *p += 1; return p; }
+        FUNCTION second(void) { char *p = make(); *p += 2; return p; }
+        int main(void) {
+            for (int i = 0; i < 50; i++) { free(load(i)); free(store(i)); free(first()); free(second()); }
+            return 0;
+        }";
+    let folder = run::private_folder();
+    let with_names = compile_text("cc", &[], PROGRAM, folder.path(), "with_names");
+    let stripped = compile_text("cc", &["-s"], PROGRAM, folder.path(), "stripped");
+    let sizes = Command::new("nm").arg("-S").arg(&with_names).output().expect("binutils are there");
+    let functions: Vec<(u64, u64, String)> = String::from_utf8_lossy(&sizes.stdout)
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            let mut number = || u64::from_str_radix(words.next()?, 16).ok();
+            let (start, bytes) = (number()?, number()?);
+            Some((start, start + bytes, words.nth(1)?.to_owned()))
+        })
+        .collect();
+    let recorded = Recording::new(folder.path()).record(&stripped, &[]);
+    let report = recorded.report();
+    let mut places: Vec<(&str, u64)> = Vec::new();
+    for site in &report.sites {
+        let place = report.stack(site).nth(site.user_frame.expect("a place")).expect("it is on the stack");
+        assert_eq!(place.function, None, "it is stripped");
+        let address = place.address.expect("what has no name has an address");
+        let of = functions.iter().find(|(start, end, _)| (*start..*end).contains(&address));
+        places.push((of.map_or("?", |(.., name)| name), site.allocations));
+    }
+    places.sort_unstable();
+    assert_eq!(places, [("load", 50), ("make", 50), ("make", 50), ("store", 50)]);
 }
 
 #[test]

@@ -105,10 +105,15 @@ impl Table {
     fn add(&mut self, image: &ImageAddresses, found: Vec<(u64, Vec<Frame>)>) {
         let mut addresses = Vec::with_capacity(found.len());
         for (address, frames) in found {
+            let start = self.symbols.frames.len() as u32;
             if frames.iter().all(Frame::is_unknown) {
+                let begins = frames.iter().find_map(|frame| frame.start);
+                let distance = begins.and_then(|start| u32::try_from(address.checked_sub(start.0)?).ok());
+                let Some(distance) = distance.filter(|distance| *distance != 0) else { continue };
+                self.symbols.frames.push(SymbolFrame::without_name(distance));
+                addresses.push((address, start..start + 1));
                 continue;
             }
-            let start = self.symbols.frames.len() as u32;
             for frame in frames {
                 let function = frame.function.map(|f| self.string(f));
                 let file = frame.file.map(|f| self.string(f));

@@ -5,6 +5,9 @@
 //! bytes, another always for 80. A constructor makes blocks of one size for all of its callers, and what copies text makes
 //! blocks of many sizes for each.
 //!
+//! Of a function without a name, where a stripped file says that it begins, nothing sounds like a wrapper. It is taken for one if it
+//! calls the allocator within its first few instructions, for blocks of different sizes.
+//!
 //! The number of calls of a function is not recorded. That it makes one block for each is seen by that it has a single
 //! line, or two, that allocate, and by that it calls nothing else that does.
 
@@ -13,11 +16,14 @@ use crate::stacks::names::{FunctionId, Names, StoredFrame};
 use crate::stacks::owner::{Owner, sounds_like_one};
 use crate::units::Bytes;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::hash_map::Entry;
 
 /// Callers that each ask for a different size.
 const LEAST_CALLERS: usize = 3;
 /// The same for a function whose name is like that of a wrapper; then the sizes do not matter.
 const LEAST_CALLERS_OF_NAMED: usize = 2;
+/// Bytes from the beginning of a function without a name to its call of the allocator, if it decides nothing before that.
+const MOST_BEFORE: u64 = 48;
 /// One caller's blocks of one size are a habit from here on.
 const LEAST_BLOCKS: u64 = 2;
 /// Lines of a wrapper that allocate: `malloc`, and a second try or `realloc`.
@@ -51,8 +57,26 @@ pub(crate) struct WrapperShapes {
 
 #[derive(Debug, Default)]
 struct Candidate {
-    lines: FxHashSet<Option<u32>>,
+    lines: FxHashSet<Line>,
+    /// Bytes from its beginning to the nearest of these addresses, if it has no name.
+    before: Option<u64>,
     callers: FxHashMap<FunctionId, Caller>,
+}
+
+/// Where a function calls the allocator: a line, or an address where there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Line {
+    number: Option<u32>,
+    address: u64,
+    /// Bytes from the function's beginning to that address, if it has no name.
+    before: Option<u64>,
+}
+
+impl Line {
+    fn of(frame: &StoredFrame) -> Self {
+        let before = frame.start.map(|start| frame.address.saturating_sub(start));
+        Self { number: frame.line, address: frame.address, before }
+    }
 }
 
 /// What one caller gets.
@@ -86,7 +110,7 @@ impl WrapperShapes {
                 };
             } else if at == place {
                 let is_code = matches!(owner, Owner::User | Owner::Dependency);
-                at_place = id.filter(|_| is_code).map(|id| (id, frame.line));
+                at_place = id.filter(|_| is_code).map(|id| (id, Line::of(frame)));
                 if !is_direct {
                     self.others.extend(id);
                 }
@@ -115,14 +139,15 @@ impl WrapperShapes {
 }
 
 impl Candidate {
-    fn add(&mut self, line: Option<u32>, caller: FunctionId, Habit { blocks, size }: Habit) {
+    fn add(&mut self, line: Line, caller: FunctionId, Habit { blocks, size }: Habit) {
         self.lines.insert(line);
+        self.before = self.before.min(line.before).or(line.before);
         if blocks == 0 {
             return;
         }
         match self.callers.entry(caller) {
-            std::collections::hash_map::Entry::Vacant(new) => _ = new.insert(Caller { blocks, size }),
-            std::collections::hash_map::Entry::Occupied(mut known) => {
+            Entry::Vacant(new) => _ = new.insert(Caller { blocks, size }),
+            Entry::Occupied(mut known) => {
                 let known = known.get_mut();
                 known.blocks += blocks;
                 known.size = known.size.filter(|known| Some(*known) == size);
@@ -131,11 +156,19 @@ impl Candidate {
     }
 
     fn is_wrapper(&self, name: &str) -> bool {
-        if sounds_like_one(name) && self.callers.len() >= LEAST_CALLERS_OF_NAMED {
+        let sounds_like_one = || if name.is_empty() { self.decides_nothing() } else { sounds_like_one(name) };
+        if self.callers.len() >= LEAST_CALLERS_OF_NAMED && sounds_like_one() {
             return true;
         }
         let habits = self.callers.values().filter(|caller| caller.blocks >= LEAST_BLOCKS);
         let sizes: FxHashSet<Bytes> = habits.filter_map(|caller| caller.size).collect();
         sizes.len() >= LEAST_CALLERS
+    }
+
+    /// Whether it asks for another size each time, before it can have done much to find it out.
+    fn decides_nothing(&self) -> bool {
+        let first = self.callers.values().next().and_then(|caller| caller.size);
+        let has_one_size = first.is_some() && self.callers.values().all(|caller| caller.size == first);
+        self.before.is_some_and(|before| before <= MOST_BEFORE) && !has_one_size
     }
 }

@@ -1,5 +1,7 @@
 //! What is known about one function at one address.
 
+use crate::svma::Svma;
+
 /// One function at one address, as far as the file has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Frame {
@@ -12,10 +14,12 @@ pub struct Frame {
     /// Whether the compiler inlined this function into the next frame. False for the outermost frame of an address,
     /// which is the function that a debugger would call by that name.
     pub inlined: bool,
+    /// Where the function begins, for one of which nothing else is known: a stripped program still has the bounds of its functions.
+    pub start: Option<Svma>,
 }
 
 impl Frame {
-    /// Whether nothing at all is known.
+    /// Whether neither a name nor a line is known.
     pub fn is_unknown(&self) -> bool {
         self.function.is_none() && self.file.is_none() && self.line.is_none()
     }

@@ -29,6 +29,7 @@
 #![deny(unsafe_code)]
 
 mod batch;
+mod bounds;
 pub mod code;
 mod debuginfod;
 mod demangle;

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::bounds::Bounds;
 use crate::demangle::{self, Cache};
 use crate::dwarf::DebugInfo;
 use crate::elf;
@@ -41,6 +42,7 @@ self_cell::self_cell! {
 struct Tables<'store> {
     debug_info: Option<DebugInfo<'store>>,
     symbols: Vec<SymbolTable<'store>>,
+    bounds: Bounds<'store>,
 }
 
 impl ModuleSymbols {
@@ -139,8 +141,9 @@ impl<'store> Tables<'store> {
         symbols.push(SymbolTable::full(elf::parse(path, data)?));
         symbols.extend(separate.map(|file| SymbolTable::full(file.object)));
         symbols.extend(mini::find(path, &object, store).map(SymbolTable::full));
+        let bounds = Bounds::load(&object, store);
         symbols.push(SymbolTable::dynamic(object));
-        Ok(Tables { debug_info, symbols })
+        Ok(Tables { debug_info, symbols, bounds })
     }
 
     fn resolve_into(&self, svma: Svma, names: &mut Cache, frames: &mut Vec<Frame>) {
@@ -164,12 +167,14 @@ impl<'store> Tables<'store> {
                     file: raw.file.filter(|file| !file.is_empty()).map(source_path::normalise),
                     line: raw.line,
                     inlined: !is_outermost,
+                    start: None,
                 });
             });
         }
         if frames.is_empty() {
             let function = self.find_symbol(svma).map(|name| names.demangle(name));
-            frames.push(Frame { function, ..Frame::default() });
+            let start = if function.is_none() { self.bounds.start_of(svma) } else { None };
+            frames.push(Frame { function, start, ..Frame::default() });
         }
     }
 

@@ -322,6 +322,24 @@ fn a_batch_gives_every_address_in_order() {
 }
 
 #[test]
+fn a_stripped_file_has_the_beginnings_of_its_functions() {
+    let bench = Bench::new();
+    let path = bench.c("poem", &["-O2"]);
+    let (outer, main) = (address_of(&path, "outer"), address_of(&path, "main"));
+    let named = resolve(&open(&path), outer + 5);
+    assert!(named.iter().all(|frame| frame.start.is_none()), "it has names: {named:?}");
+    bench.run("objcopy", &["--strip-all", "poem"]);
+    let start_of = |address| resolve(&open(&path), address)[0].start.map(|start| start.0);
+    assert_eq!(
+        [start_of(outer), start_of(outer + 5), start_of(main + 1)],
+        [Some(outer), Some(outer), Some(main)]
+    );
+    assert_eq!(start_of(1), None, "there is no code");
+    bench.run("objcopy", &["--remove-section", ".eh_frame_hdr", "poem"]);
+    assert_eq!(start_of(outer), None);
+}
+
+#[test]
 fn mini_debug_information_names_functions_of_a_stripped_file() {
     if std::process::Command::new("xz").arg("--version").output().is_err() {
         return;

@@ -18,19 +18,23 @@ pub(crate) struct StoredFrame {
     /// Linked address (or that in the process, without an image) of a frame without a name. Zero with one: calls of
     /// the same line are the same frame.
     pub(crate) address: u64,
+    /// Where the function of such a frame begins, if that is known.
+    pub(crate) start: Option<u64>,
 }
 
 impl StoredFrame {
-    /// The function that it is in, if that has a name.
+    /// The function that it is in, if that has a name or its beginning is known.
     pub(crate) fn function_id(&self) -> Option<FunctionId> {
-        Some(FunctionId { function: self.function?, file: self.file, image: self.image })
+        let Self { function, start, file, image, .. } = *self;
+        (function.is_some() || start.is_some()).then_some(FunctionId { function, start, file, image })
     }
 }
 
-/// A function: functions of other files and images may have the same name.
+/// A function: functions of other files and images may have the same name, or begin at the same address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FunctionId {
-    function: u32,
+    function: Option<u32>,
+    start: Option<u64>,
     file: Option<u32>,
     image: Option<ImageId>,
 }
@@ -71,13 +75,17 @@ impl Names {
                     }
                     frames[location.0 as usize] = found
                         .iter()
-                        .map(|f| StoredFrame {
-                            function: string(f.function),
-                            file: string(f.file),
-                            line: f.line,
-                            inlined: f.inlined,
-                            image: Some(id),
-                            address: if f.function.is_some() { 0 } else { *svma },
+                        .map(|f| {
+                            let distance = f.distance_from_start();
+                            StoredFrame {
+                                function: string(f.function),
+                                file: string(f.file),
+                                line: f.line.filter(|_| distance.is_none()),
+                                inlined: f.inlined,
+                                image: Some(id),
+                                address: if f.function.is_some() { 0 } else { *svma },
+                                start: distance.and_then(|distance| svma.checked_sub(distance.into())),
+                            }
                         })
                         .collect();
                 }
@@ -90,7 +98,7 @@ impl Names {
                     Location::Nowhere { address, .. } => (None, address),
                 };
                 let (function, file, line, inlined) = (None, None, None, false);
-                list.push(StoredFrame { function, file, line, inlined, image, address });
+                list.push(StoredFrame { function, file, line, inlined, image, address, start: None });
             }
             let id = names.list(list, images);
             let id = names.without_wrapper(id, images);
@@ -137,9 +145,9 @@ impl Names {
         self.list(rest, images)
     }
 
-    /// The name of a function.
+    /// The name of a function, which is empty if there is none.
     pub(crate) fn name_of(&self, id: FunctionId) -> &str {
-        self.text(Some(id.function)).unwrap_or_default()
+        self.text(id.function).unwrap_or_default()
     }
 
     /// From now on these functions are wrappers of the allocator.

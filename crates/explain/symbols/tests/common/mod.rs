@@ -203,6 +203,7 @@ pub(crate) fn oracle(path: &Path, addresses: &[u64]) -> Vec<Vec<Frame>> {
             file: Some(file.to_owned()).filter(|file| file != "??"),
             line: number.parse().ok().filter(|number| *number != 0),
             inlined,
+            start: None,
         });
     }
     assert_eq!(all.len(), addresses.len());
