@@ -117,12 +117,9 @@ impl Table {
             for frame in frames {
                 let function = frame.function.map(|f| self.string(f));
                 let file = frame.file.map(|f| self.string(f));
-                self.symbols.frames.push(SymbolFrame {
-                    function,
-                    file,
-                    line: frame.line,
-                    inlined: frame.inlined,
-                });
+                // Damaged debug information may have a line of nothing.
+                let line = frame.line.filter(|_| function.is_some() || file.is_some());
+                self.symbols.frames.push(SymbolFrame { function, file, line, inlined: frame.inlined });
             }
             addresses.push((address, start..self.symbols.frames.len() as u32));
         }

@@ -128,7 +128,7 @@ fn loader_module(address: usize) -> Option<Module> {
     // SAFETY: the loader fills in the structure, whose layout is that of glibc 2.35 and later, where the function
     // exists.
     let found = unsafe { real::dl_find_object()?(address as *mut _, &mut object) } == 0;
-    // Of an object with a hole between its segments (node, make) it knows only the segment, and the kernel knows the rest.
+    // Of an object with a hole between its segments (make) it may know only the segment, and the kernel knows the rest.
     let found = found && super::elf::begins_at(object.map_start);
     // SAFETY: the loader's structure of a loaded object begins with its bias.
     let bias = found.then(|| unsafe { (*(object.link_map as *const LinkMap)).bias })?;
