@@ -2,7 +2,8 @@
 //!
 //! The loader answers without a lock (`_dl_find_object`, glibc 2.35), so this works in a signal handler and while
 //! another thread is in the middle of `dlopen`. With an older glibc, before the loader is ready, and for code that it
-//! does not know, the kernel's list of mappings answers.
+//! does not know, the kernel's list of mappings answers; and for objects of which the loader says only where one of their
+//! segments is, since there is a hole between these.
 
 use crate::lock::Held;
 use crate::real::{self, DlFindObject, LinkMap};
@@ -128,7 +129,7 @@ fn loader_module(address: usize) -> Option<Module> {
     // SAFETY: the loader fills in the structure, whose layout is that of glibc 2.35 and later, where the function
     // exists.
     let found = unsafe { real::dl_find_object()?(address as *mut _, &mut object) } == 0;
-    // Of an object with a hole between its segments (make) it may know only the segment, and the kernel knows the rest.
+    // What begins with no header is a segment of an object with holes, whose tables are found by its headers.
     let found = found && super::elf::begins_at(object.map_start);
     // SAFETY: the loader's structure of a loaded object begins with its bias.
     let bias = found.then(|| unsafe { (*(object.link_map as *const LinkMap)).bias })?;
