@@ -106,3 +106,15 @@ fn environment(pid: u32) -> BTreeMap<String, String> {
     let wanted = pairs.filter(|(name, _)| is_heap_variable(name));
     wanted.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_stop_is_a_time_and_several_are_counted() {
+        let ms = |n: u64| Duration::from_micros(n * 100);
+        assert_eq!(how_long(&[ms(135)]), "for 13.5 ms");
+        assert_eq!(how_long(&[ms(12), ms(35), ms(4)]), "3 times, for 3.5 ms at most and 5.1 ms together");
+    }
+}

@@ -5,8 +5,8 @@
 //! bytes, another always for 80. A constructor makes blocks of one size for all of its callers, and what copies text makes
 //! blocks of many sizes for each.
 //!
-//! Of a function without a name, where a stripped file says that it begins, nothing sounds like a wrapper. It is taken for one if it
-//! calls the allocator within its first few instructions, for blocks of different sizes.
+//! A stripped file still says where a function begins, but no name sounds like a wrapper there. Such a function is also taken for one
+//! if it calls the allocator within its first few instructions, for blocks of different sizes.
 //!
 //! The number of calls of a function is not recorded. That it makes one block for each is seen by that it has a single
 //! line, or two, that allocate, and by that it calls nothing else that does.

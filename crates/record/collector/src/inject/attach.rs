@@ -64,7 +64,7 @@ impl<'scope> Halted<'scope> {
                 let Some((opened, memory)) = opened else { return Ok(None) };
                 let is_taken = hand_over.send((memory, known)).is_ok();
                 if is_taken && is_wanted.recv().is_ok() { opened.start(start).map(Some) } else { Ok(None) }
-            });
+            })?;
             if let Ok((memory, known)) = handed_over.recv() {
                 *planner = known;
                 return Ok((Self { start: sender, tracing, stops }, memory));

@@ -125,8 +125,8 @@ fn from_one(
     for attempt in 0.. {
         let believes = attempt < CAUTIOUS_TRIES;
         let (tried, stop) = std::thread::scope(|scope| {
-            Tracing::start(scope, |tracer| leaving.attempt(tracer, planner, believes)).end()
-        });
+            Tracing::start(scope, |tracer| leaving.attempt(tracer, planner, believes)).map(Tracing::end)
+        })?;
         stops.push(stop);
         match tried {
             Ok(Some(left)) => return Ok(left),

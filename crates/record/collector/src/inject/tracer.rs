@@ -3,11 +3,12 @@
 //! When a thread ends, the kernel lets all go at once that it has traced. One by one, each that goes on wants the processor before the
 //! next one is let go: with sixty of them on two processors, they stood still for longer than all took that was done meanwhile.
 
+use super::Refused;
 use nix::unistd::{Pid, gettid};
 use std::marker::PhantomData;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
-use std::thread::{Scope, ScopedJoinHandle};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 /// How often is looked whether the thread is gone, and for how long.
@@ -29,12 +30,14 @@ impl<'scope, T: Send + 'scope> Tracing<'scope, T> {
     pub(super) fn start(
         scope: &'scope Scope<'scope, '_>,
         work: impl FnOnce(Tracer) -> T + Send + 'scope,
-    ) -> Self {
-        Self(scope.spawn(move || {
+    ) -> Result<Self, Refused> {
+        let run = move || {
             let since = Instant::now();
             let result = work(Tracer { stays: PhantomData });
             (gettid(), result, since.elapsed())
-        }))
+        };
+        let thread = Builder::new().name("tracer".into()).spawn_scoped(scope, run);
+        thread.map(Self).map_err(|error| Refused::System("start a thread", error))
     }
 
     /// Waits until all that was traced goes on. Returns what came of it, and how long it stood still: until the thread's end, which takes
@@ -67,7 +70,9 @@ mod tests {
     fn a_process_goes_on_when_the_thread_has_ended() {
         let mut child = Command::new("sleep").arg("60").spawn().expect("sleep is there");
         let stop = |tracer| Threads::stop(tracer, child.id()).map(|_stopped| tracer_of(&child));
-        let during = std::thread::scope(|scope| Tracing::start(scope, stop).end().0.expect("it is ours"));
+        let during = std::thread::scope(|scope| {
+            Tracing::start(scope, stop).expect("a thread").end().0.expect("it is ours")
+        });
         let after = tracer_of(&child);
         child.kill().expect("it runs");
         child.wait().expect("it ends");
