@@ -98,7 +98,7 @@ pub(crate) fn call<'a>(stack: &[Frame<'a>], user: usize) -> Call<'a> {
         match () {
             () if has(&["parse_str_bytes"]) => Purpose::DeserializerScratch,
             () if has(&["borrow_cow_str"]) => Purpose::DeserializedEscapes,
-            () if has(&strings) => {
+            () if has(&strings) || is_visit_without_a_name(inner, &names) => {
                 call.owned_cow = part("borrow::Cow<");
                 Purpose::DeserializedString
             }
@@ -163,6 +163,16 @@ pub(crate) fn call<'a>(stack: &[Frame<'a>], user: usize) -> Call<'a> {
         call.what = Purpose::Other;
     }
     call
+}
+
+/// A string that was made where serde reads one, of which the compiler has made one piece of code for borrowed text and for text with
+/// escapes: that piece is a line of both, and names no function of either.
+fn is_visit_without_a_name(inner: &[Frame<'_>], names: &[&str]) -> bool {
+    let innermost = inner.iter().zip(names).find(|(f, n)| f.owner != Owner::Recorder && !DIRECT.contains(n));
+    innermost.is_some_and(|(f, name)| {
+        matches!(*name, "deserialize_string" | "deserialize_str")
+            && f.function.is_some_and(|function| function.contains("StringVisitor"))
+    })
 }
 
 /// Whether a frame's function only makes a copy of something.
@@ -298,6 +308,23 @@ mod tests {
             (
                 &["visit_str|/registry/src/i/serde-1/a.rs", "borrow_cow_str|/registry/src/i/serde-1/a.rs"],
                 Purpose::DeserializedEscapes,
+            ),
+            (
+                &[
+                    "deserialize_str<serde_json::read::StrRead, serde_core::de::impls::StringVisitor>\
+                     |/c/registry/src/i/serde_json-1.0.154/src/de.rs",
+                    "deserialize_string<serde_json::read::StrRead, serde_core::de::impls::StringVisitor>\
+                     |/c/registry/src/i/serde_json-1.0.154/src/de.rs",
+                ],
+                Purpose::DeserializedString,
+            ),
+            (
+                &[
+                    "grow_amortized|/rustc/1/library/alloc/src/raw_vec/mod.rs",
+                    "deserialize_str<serde_json::read::StrRead, serde_core::de::impls::StringVisitor>\
+                     |/c/registry/src/i/serde_json-1.0.154/src/de.rs",
+                ],
+                Purpose::Deserialized,
             ),
             (
                 &["grow_one", "push", "visit_seq|/registry/src/i/serde_core-1/src/de/impls.rs"],
