@@ -158,6 +158,47 @@ fn the_wrapper_of_a_stripped_program_is_passed_over() {
     assert_eq!(places, [("load", 50), ("make", 50), ("make", 50), ("store", 50)]);
 }
 
+/// Without lines, what a function does before it calls the allocator is how far it is to that call.
+#[test]
+fn a_wrapper_whose_name_says_nothing_is_known_by_its_beginning() {
+    const PROGRAM: &str = "
+        #include <stdlib.h>
+        #include <string.h>
+        #define FUNCTION __attribute__((noinline)) char *
+        FUNCTION obtain(size_t n) { char *p = malloc(n); if (!p) abort(); return p; }
+        FUNCTION load(int i) { char *p = obtain(100 + i * 8); *p = 1; return p; }
+        FUNCTION store(int i) { char *p = obtain(48 + i % 5 * 16); *p = 2; return p; }
+        FUNCTION make(void) { char *p = malloc(24); if (!p) abort(); *p = 3; return p; }
+        FUNCTION digest(const char *a, const char *b, int x, int y) {
+            size_t n = strlen(a), m = strlen(b);
+            char *p = malloc(n + m + 1);
+            if (!p) abort();
+            memcpy(p, a, n);
+            memcpy(p + n, b, m + 1);
+            for (size_t i = 0; i < n + m; i++) p[i] = (char)(p[i] * x + y);
+            return p;
+        }
+        FUNCTION first(int i) { char *p = make(); *p += 1; free(digest(\"one\" + i % 3, \"or\", i, 1)); return p; }
+        FUNCTION second(int i) { char *p = make(); *p += 2; free(digest(\"another one\" + i % 7, \"or\", 2, i)); return p; }
+        int main(void) {
+            for (int i = 0; i < 50; i++) { free(load(i)); free(store(i)); free(first(i)); free(second(i)); }
+            return 0;
+        }";
+    let folder = run::private_folder();
+    let program = compile_text("cc", &["-g0"], PROGRAM, folder.path(), "without_lines");
+    let recorded = Recording::new(folder.path()).record(&program, &[]);
+    let report = recorded.report();
+    let mut places: Vec<(&str, u64)> = Vec::new();
+    for site in &report.sites {
+        let place = report.stack(site).nth(site.user_frame.expect("a place")).expect("it is on the stack");
+        places.push((place.function.as_deref().expect("it has names"), site.allocations));
+        assert_eq!(place.line, None, "and no lines");
+    }
+    places.sort_unstable();
+    let expected = [("digest", 50), ("digest", 50), ("load", 50), ("make", 50), ("make", 50), ("store", 50)];
+    assert_eq!(places, expected);
+}
+
 #[test]
 fn nothing_of_the_environment_but_what_concerns_the_heap_is_in_the_file() {
     let folder = run::private_folder();

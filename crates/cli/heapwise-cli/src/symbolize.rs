@@ -106,19 +106,19 @@ impl Table {
         let mut addresses = Vec::with_capacity(found.len());
         for (address, frames) in found {
             let start = self.symbols.frames.len() as u32;
-            if frames.iter().all(Frame::is_unknown) {
-                let begins = frames.iter().find_map(|frame| frame.start);
-                let distance = begins.and_then(|start| u32::try_from(address.checked_sub(start.0)?).ok());
-                let Some(distance) = distance.filter(|distance| *distance != 0) else { continue };
-                self.symbols.frames.push(SymbolFrame::without_name(distance));
-                addresses.push((address, start..start + 1));
+            let distance_of = |frame: &Frame| {
+                let distance = u32::try_from(address.checked_sub(frame.start?.0)?).ok();
+                distance.filter(|distance| *distance != 0)
+            };
+            if frames.iter().all(|frame| frame.is_unknown() && distance_of(frame).is_none()) {
                 continue;
             }
             for frame in frames {
+                let distance = distance_of(&frame);
                 let function = frame.function.map(|f| self.string(f));
                 let file = frame.file.map(|f| self.string(f));
                 // Damaged debug information may have a line of nothing.
-                let line = frame.line.filter(|_| function.is_some() || file.is_some());
+                let line = if file.is_some() { frame.line } else { distance };
                 self.symbols.frames.push(SymbolFrame { function, file, line, inlined: frame.inlined });
             }
             addresses.push((address, start..self.symbols.frames.len() as u32));

@@ -5,8 +5,8 @@
 //! bytes, another always for 80. A constructor makes blocks of one size for all of its callers, and what copies text makes
 //! blocks of many sizes for each.
 //!
-//! A stripped file still says where a function begins, but no name sounds like a wrapper there. Such a function is also taken for one
-//! if it calls the allocator within its first few instructions, for blocks of different sizes.
+//! A file without debug information still says where its functions begin. One that calls the allocator within its first few instructions,
+//! for blocks of different sizes, is also taken for a wrapper: it cannot have done much to find out what to ask for.
 //!
 //! The number of calls of a function is not recorded. That it makes one block for each is seen by that it has a single
 //! line, or two, that allocate, and by that it calls nothing else that does.
@@ -20,10 +20,14 @@ use std::collections::hash_map::Entry;
 
 /// Callers that each ask for a different size.
 const LEAST_CALLERS: usize = 3;
-/// The same for a function whose name is like that of a wrapper; then the sizes do not matter.
-const LEAST_CALLERS_OF_NAMED: usize = 2;
-/// Bytes from the beginning of a function without a name to its call of the allocator, if it decides nothing before that.
-const MOST_BEFORE: u64 = 48;
+/// The same for a function whose name or beginning is like that of a wrapper; then it does not matter whether each has one size.
+const LEAST_CALLERS_OF_LIKELY: usize = 2;
+/// Bytes from the beginning of a function to behind its call of the allocator, if it decides nothing before that. `malloc` and a check of
+/// what it returns takes 9 to 16, an array of so many elements 19. A function that saves all registers, measures a text and asks for as
+/// much takes 30 and more: it may do real work afterwards, which its name says.
+const MOST_BEFORE: u32 = 24;
+/// The same for a function without a name, with which no name is lost.
+const MOST_BEFORE_WITHOUT_NAME: u32 = 48;
 /// One caller's blocks of one size are a habit from here on.
 const LEAST_BLOCKS: u64 = 2;
 /// Lines of a wrapper that allocate: `malloc`, and a second try or `realloc`.
@@ -58,8 +62,6 @@ pub(crate) struct WrapperShapes {
 #[derive(Debug, Default)]
 struct Candidate {
     lines: FxHashSet<Line>,
-    /// Bytes from its beginning to the nearest of these addresses, if it has no name.
-    before: Option<u64>,
     callers: FxHashMap<FunctionId, Caller>,
 }
 
@@ -68,14 +70,11 @@ struct Candidate {
 struct Line {
     number: Option<u32>,
     address: u64,
-    /// Bytes from the function's beginning to that address, if it has no name.
-    before: Option<u64>,
 }
 
 impl Line {
     fn of(frame: &StoredFrame) -> Self {
-        let before = frame.start.map(|start| frame.address.saturating_sub(start));
-        Self { number: frame.line, address: frame.address, before }
+        Self { number: frame.line, address: frame.address }
     }
 }
 
@@ -132,7 +131,7 @@ impl WrapperShapes {
         let found = self.candidates.iter().filter(|(id, candidate)| {
             !self.others.contains(*id)
                 && candidate.lines.len() <= MOST_LINES
-                && candidate.is_wrapper(names.name_of(**id))
+                && candidate.is_wrapper(names.name_of(**id), names.first_call(**id))
         });
         found.map(|(id, _)| *id).collect()
     }
@@ -141,7 +140,6 @@ impl WrapperShapes {
 impl Candidate {
     fn add(&mut self, line: Line, caller: FunctionId, Habit { blocks, size }: Habit) {
         self.lines.insert(line);
-        self.before = self.before.min(line.before).or(line.before);
         if blocks == 0 {
             return;
         }
@@ -155,9 +153,11 @@ impl Candidate {
         }
     }
 
-    fn is_wrapper(&self, name: &str) -> bool {
-        let sounds_like_one = || if name.is_empty() { self.decides_nothing() } else { sounds_like_one(name) };
-        if self.callers.len() >= LEAST_CALLERS_OF_NAMED && sounds_like_one() {
+    /// `first_call`: bytes from its beginning to behind its first call, if that is known.
+    fn is_wrapper(&self, name: &str, first_call: Option<u32>) -> bool {
+        let most = if name.is_empty() { MOST_BEFORE_WITHOUT_NAME } else { MOST_BEFORE };
+        let decides_nothing = || first_call.is_some_and(|before| before <= most) && !self.has_one_size();
+        if self.callers.len() >= LEAST_CALLERS_OF_LIKELY && (sounds_like_one(name) || decides_nothing()) {
             return true;
         }
         let habits = self.callers.values().filter(|caller| caller.blocks >= LEAST_BLOCKS);
@@ -165,10 +165,9 @@ impl Candidate {
         sizes.len() >= LEAST_CALLERS
     }
 
-    /// Whether it asks for another size each time, before it can have done much to find it out.
-    fn decides_nothing(&self) -> bool {
+    /// Whether it asks for the same size each time.
+    fn has_one_size(&self) -> bool {
         let first = self.callers.values().next().and_then(|caller| caller.size);
-        let has_one_size = first.is_some() && self.callers.values().all(|caller| caller.size == first);
-        self.before.is_some_and(|before| before <= MOST_BEFORE) && !has_one_size
+        first.is_some() && self.callers.values().all(|caller| caller.size == first)
     }
 }

@@ -1,5 +1,5 @@
-//! Where functions begin of which there is no name: the descriptions of frames that unwinders read stay in a file when its symbols are
-//! stripped.
+//! Where functions begin of which there are no lines, and maybe no names: the descriptions of frames that unwinders read stay in a file
+//! when its symbols are stripped.
 
 use gimli::{BaseAddresses, EhFrame, EhFrameHdr, ParsedEhFrameHdr, Pointer, UnwindSection};
 use object::{Object, ObjectSection};

@@ -14,7 +14,7 @@ pub struct Frame {
     /// Whether the compiler inlined this function into the next frame. False for the outermost frame of an address,
     /// which is the function that a debugger would call by that name.
     pub inlined: bool,
-    /// Where the function begins, for one of which nothing else is known: a stripped program still has the bounds of its functions.
+    /// Where the function begins, for one without a file: a stripped program still has the bounds of its functions.
     pub start: Option<Svma>,
 }
 

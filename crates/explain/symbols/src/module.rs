@@ -173,8 +173,7 @@ impl<'store> Tables<'store> {
         }
         if frames.is_empty() {
             let function = self.find_symbol(svma).map(|name| names.demangle(name));
-            let start = if function.is_none() { self.bounds.start_of(svma) } else { None };
-            frames.push(Frame { function, start, ..Frame::default() });
+            frames.push(Frame { function, start: self.bounds.start_of(svma), ..Frame::default() });
         }
     }
 

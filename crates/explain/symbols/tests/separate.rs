@@ -322,21 +322,26 @@ fn a_batch_gives_every_address_in_order() {
 }
 
 #[test]
-fn a_stripped_file_has_the_beginnings_of_its_functions() {
+fn a_file_without_lines_has_the_beginnings_of_its_functions() {
     let bench = Bench::new();
-    let path = bench.c("poem", &["-O2"]);
+    let path = bench.c("poem", &["-O2", "-g"]);
     let (outer, main) = (address_of(&path, "outer"), address_of(&path, "main"));
-    let named = resolve(&open(&path), outer + 5);
-    assert!(named.iter().all(|frame| frame.start.is_none()), "it has names: {named:?}");
-    bench.run("objcopy", &["--strip-all", "poem"]);
-    let start_of = |address| resolve(&open(&path), address)[0].start.map(|start| start.0);
-    assert_eq!(
-        [start_of(outer), start_of(outer + 5), start_of(main + 1)],
-        [Some(outer), Some(outer), Some(main)]
-    );
-    assert_eq!(start_of(1), None, "there is no code");
+    let with_lines = resolve(&open(&path), outer + 5);
+    assert!(with_lines.iter().all(|frame| frame.start.is_none()), "it has lines: {with_lines:?}");
+    for (option, names) in [("--strip-debug", [Some("outer"), Some("main")]), ("--strip-all", [None, None])] {
+        bench.run("objcopy", &[option, "poem"]);
+        let known = |address| {
+            let frame = resolve(&open(&path), address).swap_remove(0);
+            (frame.function, frame.start.map(|start| start.0))
+        };
+        let [of_outer, of_main] = names.map(|name| name.map(str::to_owned));
+        assert_eq!(known(outer), (of_outer.clone(), Some(outer)));
+        assert_eq!(known(outer + 5), (of_outer, Some(outer)));
+        assert_eq!(known(main + 1), (of_main, Some(main)));
+        assert_eq!(known(1), (None, None), "there is no code");
+    }
     bench.run("objcopy", &["--remove-section", ".eh_frame_hdr", "poem"]);
-    assert_eq!(start_of(outer), None);
+    assert_eq!(resolve(&open(&path), outer)[0].start, None);
 }
 
 #[test]

@@ -51,6 +51,8 @@ pub(crate) struct Names {
     lists: Vec<Box<[(StoredFrame, Owner)]>>,
     list_ids: FxHashMap<Box<[StoredFrame]>, FramesId>,
     of_location: Vec<FramesId>,
+    /// Bytes from the beginning of a function to its first call that is on a stack, where that is known.
+    first_calls: FxHashMap<FunctionId, u32>,
 }
 
 impl Names {
@@ -77,15 +79,22 @@ impl Names {
                         .iter()
                         .map(|f| {
                             let distance = f.distance_from_start();
-                            StoredFrame {
+                            let has_name = f.function.is_some();
+                            let start = distance.and_then(|distance| svma.checked_sub(distance.into()));
+                            let frame = StoredFrame {
                                 function: string(f.function),
                                 file: string(f.file),
-                                line: f.line.filter(|_| distance.is_none()),
+                                line: f.line.filter(|_| f.file.is_some()),
                                 inlined: f.inlined,
                                 image: Some(id),
-                                address: if f.function.is_some() { 0 } else { *svma },
-                                start: distance.and_then(|distance| svma.checked_sub(distance.into())),
+                                address: if has_name { 0 } else { *svma },
+                                start: start.filter(|_| !has_name),
+                            };
+                            if let (Some(function), Some(distance)) = (frame.function_id(), distance) {
+                                let first = names.first_calls.entry(function).or_insert(distance);
+                                *first = distance.min(*first);
                             }
+                            frame
                         })
                         .collect();
                 }
@@ -148,6 +157,11 @@ impl Names {
     /// The name of a function, which is empty if there is none.
     pub(crate) fn name_of(&self, id: FunctionId) -> &str {
         self.text(id.function).unwrap_or_default()
+    }
+
+    /// Bytes from the beginning of a function to where its first call returns to that is on a stack, if its file has no lines.
+    pub(crate) fn first_call(&self, id: FunctionId) -> Option<u32> {
+        self.first_calls.get(&id).copied()
     }
 
     /// From now on these functions are wrappers of the allocator.

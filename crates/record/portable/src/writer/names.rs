@@ -64,7 +64,9 @@ impl Names {
                 for (i, named) in found.frames.iter().enumerate() {
                     let function = index(&mut symbols.strings, &named.function);
                     let file = index(&mut symbols.strings, &named.file);
-                    let frame = SymbolFrame { function, file, line: named.line, inlined: i < last };
+                    // Without a file it would be another number.
+                    let line = named.line.filter(|_| file.is_some());
+                    let frame = SymbolFrame { function, file, line, inlined: i < last };
                     symbols.frames.push(frame);
                 }
                 addresses.push((svma, first..symbols.frames.len() as u32));

@@ -170,21 +170,16 @@ pub struct SymbolFrame {
     pub function: Option<u32>,
     /// Index of the file's path in [`Symbols::strings`].
     pub file: Option<u32>,
-    /// Line in the file, from 1. With neither a function nor a file: how far the address is behind the function's beginning, in bytes.
+    /// Line in the file, from 1. Without a file: how far the address is behind the function's beginning, in bytes.
     pub line: Option<u32>,
     /// Whether the compiler inlined this frame into the next one.
     pub inlined: bool,
 }
 
 impl SymbolFrame {
-    /// A frame of a function without a name, whose address is so many bytes behind its beginning.
-    pub fn without_name(distance: u32) -> Self {
-        Self { line: Some(distance), ..Self::default() }
-    }
-
-    /// The distance, of such a one.
+    /// How far the address is behind the function's beginning, of a frame without a source file for which that is known.
     pub fn distance_from_start(&self) -> Option<u32> {
-        self.line.filter(|_| self.function.is_none() && self.file.is_none())
+        self.line.filter(|_| self.file.is_none() && !self.inlined)
     }
 }
 
