@@ -16,7 +16,7 @@ const WITHOUT: &str = "HEAPWISE_WITHOUT_ALLOCATORS";
 /// Names of those that are built on request, with commas between them.
 const WITH: &str = "HEAPWISE_WITH_ALLOCATORS";
 /// Flags and wrappers of the outer build (coverage, sanitizers, a linter in rustc's place) are not meant for code that runs in
-/// other processes.
+/// other processes. Nor are [`PROFILES`].
 const OUTER: [&str; 5] = [
     "CARGO_ENCODED_RUSTFLAGS",
     "RUSTFLAGS",
@@ -24,6 +24,10 @@ const OUTER: [&str; 5] = [
     "RUSTC_WORKSPACE_WRAPPER",
     "CARGO_BUILD_TARGET",
 ];
+
+/// How the names of variables begin that change a profile. What is built here needs its own: an allocator without `lto` is a library
+/// that no program can load.
+const PROFILES: &str = "CARGO_PROFILE_";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -54,10 +58,16 @@ fn nested(package: &Path, target: &Path) -> Command {
     let mut cargo = Command::new(variable("CARGO"));
     cargo.arg("build").arg("--manifest-path").arg(package.join("Cargo.toml"));
     cargo.arg("--target-dir").arg(target).args(["--target", &variable("TARGET")]);
-    for name in OUTER {
+    leave_outer_build(&mut cargo);
+    cargo
+}
+
+fn leave_outer_build(cargo: &mut Command) {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let profiles = names.filter(|name| name.starts_with(PROFILES));
+    for name in profiles.chain(OUTER.map(str::to_owned)) {
         cargo.env_remove(name);
     }
-    cargo
 }
 
 /// Keeps what was built under a name of its variable, and passes the path to the program.
@@ -176,9 +186,7 @@ fn build_allocator(workspace: &Path, folder: &Path, name: &str) -> PathBuf {
         cargo.args(["--target", &variable("TARGET")]);
         built.push(variable("TARGET"));
     }
-    for name in OUTER {
-        cargo.env_remove(name);
-    }
+    leave_outer_build(&mut cargo);
     let status = build_quickly(&mut cargo).status();
     let status = status.unwrap_or_else(|e| panic!("cannot run cargo for {name}: {e}"));
     assert!(

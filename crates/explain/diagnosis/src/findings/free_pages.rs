@@ -35,7 +35,8 @@ impl Rule for FreePages {
 
     fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Occurrence<'a>> {
         let Some((worst, when)) = kept(input) else { return Vec::new() };
-        let (gain, most_live) = (gain(input.analysis, worst), most_live(input.analysis, worst));
+        let peak = Peak::of(input.analysis, worst);
+        let gain = peak.without(worst.free_pages);
         let mut evidence = vec![
             format!(
                 "{when} {} of {} resident are free pages: without a live block",
@@ -48,10 +49,8 @@ impl Rule for FreePages {
                 bytes(worst.live.0)
             ),
         ];
-        // If more was live than was ever resident, it is not known how much of that the peak had.
-        if gain.0 == 0 && most_live <= highest(input.analysis, worst) {
-            let most_live = bytes(most_live.0);
-            evidence.push(format!("the peak would be hardly lower: {most_live} were live at one time"));
+        if gain.0 == 0 {
+            evidence.extend(peak.why_not_lower(input.analysis));
         }
         vec![Occurrence {
             certainty: Certainty::Certain,
@@ -80,25 +79,60 @@ fn kept<'a>(input: &'a RuleInput<'a>) -> Option<(&'a Breakdown, String)> {
     seen.filter(|(b, _)| large(b)).max_by_key(|(b, _)| b.free_pages)
 }
 
-/// How much lower the peak would be without these pages: no more than what the most live blocks, and all that is not heap, leave of it.
-fn gain(analysis: &Analysis, worst: &Breakdown) -> Bytes {
-    let most_live = most_live(analysis, worst).0;
-    let needed = most_live.saturating_add(worst.not_heap.0).saturating_add(worst.unrecorded.0);
-    let gain = worst.free_pages.0.min(highest(analysis, worst).0.saturating_sub(needed));
-    // Less is nothing to begin with.
-    Bytes(if gain >= LEAST_BYTES { gain } else { 0 })
+/// What is known of the highest resident set of a process.
+struct Peak<'a> {
+    highest: Bytes,
+    most_live: Bytes,
+    /// The most live blocks, and all that is not heap.
+    needed: Bytes,
+    /// The look at which most was resident that was no free page.
+    fullest: &'a Breakdown,
 }
 
-fn most_live(analysis: &Analysis, worst: &Breakdown) -> Bytes {
-    let process = analysis.processes.iter().find(|process| process.index == worst.process);
-    process.map_or(worst.live, |process| process.totals.peak_live_bytes.max(worst.live))
+impl<'a> Peak<'a> {
+    /// That of the process that a look was at.
+    fn of(analysis: &'a Analysis, look: &'a Breakdown) -> Self {
+        let process = analysis.processes.iter().find(|process| process.index == look.process);
+        let most_live = process.map_or(look.live, |process| process.totals.peak_live_bytes.max(look.live));
+        let accounting = &analysis.accounting;
+        let looks = [&accounting.at_peak, &accounting.at_end].into_iter().flatten();
+        let looks = looks.filter(|other| other.process == look.process);
+        let of_all = if analysis.processes.len() == 1 { analysis.memory.peak_rss } else { Bytes(0) };
+        Self {
+            highest: looks.clone().fold(of_all.max(look.rss), |highest, look| highest.max(look.rss)),
+            most_live,
+            needed: Bytes(most_live.0.saturating_add(look.not_heap.0).saturating_add(look.unrecorded.0)),
+            fullest: looks.max_by_key(|look| in_use(look)).unwrap_or(look),
+        }
+    }
+
+    /// How much lower it would be if so many free pages were returned: no more than what each look has of other pages, and what the most
+    /// live blocks need, leave of it.
+    fn without(&self, free_pages: Bytes) -> Bytes {
+        let needed = self.needed.max(in_use(self.fullest));
+        let gain = free_pages.0.min(self.highest.0.saturating_sub(needed.0));
+        // Less is nothing to begin with.
+        Bytes(if gain >= LEAST_BYTES { gain } else { 0 })
+    }
+
+    /// Why that is nothing, if it is known.
+    fn why_not_lower(&self, analysis: &Analysis) -> Option<String> {
+        let reason = if in_use(self.fullest) >= self.needed {
+            let (free, rss) = (bytes(self.fullest.free_pages.0), bytes(self.fullest.rss.0));
+            format!("{} {free} of {rss} were free pages", analysis.moment(self.fullest))
+        } else if self.most_live <= self.highest {
+            format!("{} were live at one time", bytes(self.most_live.0))
+        } else {
+            // More was live than was ever resident: how much of that the peak had is not known.
+            return None;
+        };
+        Some(format!("the peak would be hardly lower: {reason}"))
+    }
 }
 
-/// The highest resident set that was seen of that process.
-fn highest(analysis: &Analysis, worst: &Breakdown) -> Bytes {
-    let of_all = if analysis.processes.len() == 1 { analysis.memory.peak_rss } else { Bytes(0) };
-    let at_peak = analysis.accounting.at_peak.as_ref().filter(|peak| peak.process == worst.process);
-    of_all.max(worst.rss).max(at_peak.map_or(Bytes(0), |peak| peak.rss))
+/// What a process had resident but free pages.
+fn in_use(look: &Breakdown) -> Bytes {
+    Bytes(look.rss.0.saturating_sub(look.free_pages.0))
 }
 
 #[cfg(test)]
@@ -146,6 +180,14 @@ mod tests {
         analysis.accounting.at_peak = peak;
         analysis.accounting.at_end.as_mut().expect("it is there").live = Bytes(10 << 20);
         assert_eq!(findings[0].title, "the allocator keeps 80.0 MiB of free pages");
+        assert_eq!((findings[0].estimate.peak_bytes, findings[0].severity), (Bytes(0), Severity::Medium));
+        assert_eq!(
+            findings[0].evidence[2],
+            "the peak would be hardly lower: at the peak 1.00 MiB of 100 MiB were free pages"
+        );
+        // Where the peak had them, too, it is lower without.
+        let peak = std::mem::replace(&mut analysis.accounting.at_peak, Some(breakdown(80 << 20)));
+        let findings = found(&analysis);
         assert_eq!(
             (findings[0].estimate.peak_bytes, findings[0].severity),
             (Bytes(80 << 20), Severity::High)
@@ -166,6 +208,7 @@ mod tests {
             "below 64 MiB"
         );
         with_most_live(24);
+        analysis.accounting.at_peak = peak;
         assert!(findings[0].evidence[0].starts_with("at the end"), "{:?}", findings[0].evidence);
         assert!(findings[0].remedy.contains("malloc_trim"));
         // Of several allocators the one that has the pages counts.
