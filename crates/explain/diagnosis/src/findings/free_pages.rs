@@ -186,7 +186,7 @@ mod tests {
             "the peak would be hardly lower: at the peak 1.00 MiB of 100 MiB were free pages"
         );
         // Where the peak had them, too, it is lower without.
-        let peak = std::mem::replace(&mut analysis.accounting.at_peak, Some(breakdown(80 << 20)));
+        let peak = analysis.accounting.at_peak.replace(breakdown(80 << 20));
         let findings = found(&analysis);
         assert_eq!(
             (findings[0].estimate.peak_bytes, findings[0].severity),
