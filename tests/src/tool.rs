@@ -100,16 +100,11 @@ pub fn has_target(target: &str) -> bool {
 /// Path of an allocator of `allocators/`, as a library to be preloaded: its version is one that distributions do not have.
 pub fn allocator(name: &str) -> PathBuf {
     let _held = exclusively("cargo");
-    // Each is built alone, because cargo would unite the features of those that are the same crate.
-    let target = target_folder().join("allocators").join(name);
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "--locked", "--release", "-p", name]);
-    cargo.arg("--manifest-path").arg(workspace().join("allocators/Cargo.toml"));
-    cargo.arg("--target-dir").arg(&target);
-    let path = target.join("release").join(format!("lib{}.so", name.replace('-', "_")));
+    let (mut cargo, library) =
+        heapwise_allocators::library(&workspace(), &target_folder().join("allocators"), name, None);
     let status = cargo.status().expect("cargo can be started");
-    assert!(status.success() && path.exists(), "cargo did not build {}", path.display());
-    path
+    assert!(status.success() && library.exists(), "cargo did not build {}", library.display());
+    library
 }
 
 /// The static library that the build of an allocator has left, by its place there.

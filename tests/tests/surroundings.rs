@@ -115,25 +115,31 @@ fn what_cannot_be_seen_is_said_before_and_after_with_a_remedy() {
     assert!(spots.iter().any(|s| s.id == "static-executable" && !s.remedy.is_empty()), "{spots:?}");
 }
 
+/// A wrapper, two functions that decide what it is asked for, and one that makes blocks of one size.
+const WRAPPER: &str = "
+    #include <stdlib.h>
+    #include <string.h>
+    #define FUNCTION __attribute__((noinline)) char *
+    FUNCTION obtain(size_t n) { char *p = malloc(n); if (!p) abort(); return p; }
+    FUNCTION load(int i) { char *p = obtain(100 + i * 8); *p = 1; return p; }
+    FUNCTION store(int i) { char *p = obtain(48 + i % 5 * 16); *p = 2; return p; }
+    FUNCTION make(void) { char *p = malloc(24); if (!p) abort(); *p = 3; return p; }
+";
+
 /// The places of a program are the same ones without its symbols, though nothing says what they are called.
 #[test]
 fn the_wrapper_of_a_stripped_program_is_passed_over() {
-    const PROGRAM: &str = "
-        #include <stdlib.h>
-        #define FUNCTION __attribute__((noinline)) char *
-        FUNCTION obtain(size_t n) { char *p = malloc(n); if (!p) abort(); return p; }
-        FUNCTION load(int i) { char *p = obtain(100 + i * 8); *p = 1; return p; }
-        FUNCTION store(int i) { char *p = obtain(48 + i % 5 * 16); *p = 2; return p; }
-        FUNCTION make(void) { char *p = malloc(24); if (!p) abort(); *p = 3; return p; }
+    const REST: &str = "
         FUNCTION first(void) { char *p = make(); *p += 1; return p; }
         FUNCTION second(void) { char *p = make(); *p += 2; return p; }
         int main(void) {
             for (int i = 0; i < 50; i++) { free(load(i)); free(store(i)); free(first()); free(second()); }
             return 0;
         }";
+    let program = [WRAPPER, REST].concat();
     let folder = run::private_folder();
-    let with_names = compile_text("cc", &[], PROGRAM, folder.path(), "with_names");
-    let stripped = compile_text("cc", &["-s"], PROGRAM, folder.path(), "stripped");
+    let with_names = compile_text("cc", &[], &program, folder.path(), "with_names");
+    let stripped = compile_text("cc", &["-s"], &program, folder.path(), "stripped");
     let sizes = Command::new("nm").arg("-S").arg(&with_names).output().expect("binutils are there");
     let functions: Vec<(u64, u64, String)> = String::from_utf8_lossy(&sizes.stdout)
         .lines()
@@ -161,14 +167,7 @@ fn the_wrapper_of_a_stripped_program_is_passed_over() {
 /// Without lines, what a function does before it calls the allocator is how far it is to that call.
 #[test]
 fn a_wrapper_whose_name_says_nothing_is_known_by_its_beginning() {
-    const PROGRAM: &str = "
-        #include <stdlib.h>
-        #include <string.h>
-        #define FUNCTION __attribute__((noinline)) char *
-        FUNCTION obtain(size_t n) { char *p = malloc(n); if (!p) abort(); return p; }
-        FUNCTION load(int i) { char *p = obtain(100 + i * 8); *p = 1; return p; }
-        FUNCTION store(int i) { char *p = obtain(48 + i % 5 * 16); *p = 2; return p; }
-        FUNCTION make(void) { char *p = malloc(24); if (!p) abort(); *p = 3; return p; }
+    const REST: &str = "
         FUNCTION digest(const char *a, const char *b, int x, int y) {
             size_t n = strlen(a), m = strlen(b);
             char *p = malloc(n + m + 1);
@@ -185,7 +184,8 @@ fn a_wrapper_whose_name_says_nothing_is_known_by_its_beginning() {
             return 0;
         }";
     let folder = run::private_folder();
-    let program = compile_text("cc", &["-g0"], PROGRAM, folder.path(), "without_lines");
+    let program = [WRAPPER, REST].concat();
+    let program = compile_text("cc", &["-g0"], &program, folder.path(), "without_lines");
     let recorded = Recording::new(folder.path()).record(&program, &[]);
     let report = recorded.report();
     let mut places: Vec<(&str, u64)> = Vec::new();

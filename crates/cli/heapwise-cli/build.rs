@@ -6,7 +6,7 @@
 //! (docs/adr/0003-preload-inside-the-binary.md, docs/adr/0010-allocators-inside-the-binary.md,
 //! docs/adr/0019-experiments-have-a-separate-worker.md).
 
-use heapwise_allocators::{Origin, all, build_quickly, bundled};
+use heapwise_allocators::{Origin, all, bundled, keep_profile, library};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,7 +16,7 @@ const WITHOUT: &str = "HEAPWISE_WITHOUT_ALLOCATORS";
 /// Names of those that are built on request, with commas between them.
 const WITH: &str = "HEAPWISE_WITH_ALLOCATORS";
 /// Flags and wrappers of the outer build (coverage, sanitizers, a linter in rustc's place) are not meant for code that runs in
-/// other processes. Nor are [`PROFILES`].
+/// other processes. Nor is what changes a profile.
 const OUTER: [&str; 5] = [
     "CARGO_ENCODED_RUSTFLAGS",
     "RUSTFLAGS",
@@ -24,10 +24,6 @@ const OUTER: [&str; 5] = [
     "RUSTC_WORKSPACE_WRAPPER",
     "CARGO_BUILD_TARGET",
 ];
-
-/// How the names of variables begin that change a profile. What is built here needs its own: an allocator without `lto` is a library
-/// that no program can load.
-const PROFILES: &str = "CARGO_PROFILE_";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -58,16 +54,12 @@ fn nested(package: &Path, target: &Path) -> Command {
     let mut cargo = Command::new(variable("CARGO"));
     cargo.arg("build").arg("--manifest-path").arg(package.join("Cargo.toml"));
     cargo.arg("--target-dir").arg(target).args(["--target", &variable("TARGET")]);
-    leave_outer_build(&mut cargo);
+    leave_outer_flags(keep_profile(&mut cargo));
     cargo
 }
 
-fn leave_outer_build(cargo: &mut Command) {
-    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    let profiles = names.filter(|name| name.starts_with(PROFILES));
-    for name in profiles.chain(OUTER.map(str::to_owned)) {
-        cargo.env_remove(name);
-    }
+fn leave_outer_flags(cargo: &mut Command) -> &mut Command {
+    OUTER.into_iter().fold(cargo, |cargo, name| cargo.env_remove(name))
 }
 
 /// Keeps what was built under a name of its variable, and passes the path to the program.
@@ -175,24 +167,15 @@ fn shared_folder(out: &Path, name: &str) -> PathBuf {
 }
 
 fn build_allocator(workspace: &Path, folder: &Path, name: &str) -> PathBuf {
-    let mut cargo = Command::new(variable("CARGO"));
-    cargo.args(["build", "--quiet", "--locked", "--release", "-p", name, "--manifest-path"]);
-    cargo.arg(workspace.join("allocators/Cargo.toml"));
-    // Each is built alone, because cargo would unite the features of those that are the same crate.
-    let target = folder.join(name);
-    cargo.arg("--target-dir").arg(&target);
-    let mut built = target.clone();
-    if variable("TARGET") != variable("HOST") {
-        cargo.args(["--target", &variable("TARGET")]);
-        built.push(variable("TARGET"));
-    }
-    leave_outer_build(&mut cargo);
-    let status = build_quickly(&mut cargo).status();
+    let target = variable("TARGET");
+    let triple = (target != variable("HOST")).then_some(&*target);
+    let (mut cargo, built) = library(workspace, folder, name, triple);
+    let status = leave_outer_flags(&mut cargo).status();
     let status = status.unwrap_or_else(|e| panic!("cannot run cargo for {name}: {e}"));
     assert!(
         status.success(),
         "the allocator {name} did not build (it needs make and a C++ compiler); {WITHOUT}=1 leaves out all that {WITH} does \
          not name"
     );
-    built.join("release").join(format!("lib{}.so", name.replace('-', "_")))
+    built
 }

@@ -37,7 +37,7 @@ mod tune;
 #[cfg(feature = "candidates")]
 mod version;
 
-pub use building::build_quickly;
+pub use building::{build_quickly, keep_profile, library};
 #[cfg(feature = "candidates")]
 pub use c_library::{path as c_library_path, version as c_library_version};
 #[cfg(feature = "candidates")]

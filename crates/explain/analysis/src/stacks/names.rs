@@ -159,7 +159,7 @@ impl Names {
         self.text(id.function).unwrap_or_default()
     }
 
-    /// Bytes from the beginning of a function to where its first call returns to that is on a stack, if its file has no lines.
+    /// Bytes from the beginning of a function to its first call that is on a stack, if its file has no lines.
     pub(crate) fn first_call(&self, id: FunctionId) -> Option<u32> {
         self.first_calls.get(&id).copied()
     }
