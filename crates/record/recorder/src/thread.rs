@@ -2,7 +2,6 @@
 
 use crate::address_space;
 use crate::arch::tls::{ThreadWords, thread_pointer};
-use crate::node_cache::NodeCache;
 use crate::process::{PROCESS, Process};
 use crate::ring::Producer;
 use crate::sys;
@@ -45,21 +44,21 @@ fn ring_bytes(count: usize, limit: Option<usize>) -> usize {
 }
 
 /// Maps the state of a thread that is the how-manieth: the state itself, its first tables and, unless address space is short,
-/// its memory of nodes: not for the few stacks of a sample, either.
+/// what makes its walks faster: not for the few stacks of a sample, either.
 fn new_state(index: usize, process: &Process) -> Option<*mut ThreadState> {
     let head = size_of::<ThreadState>().next_multiple_of(16);
     let has_room = index < FIRST_THREADS || address_space::limit().is_none();
-    let has_nodes = has_room && !process.is_sampling();
-    let nodes_at = (head + FIRST_BYTES).next_multiple_of(16);
-    let bytes = nodes_at + if has_nodes { NodeCache::BYTES } else { 0 };
+    let has_memory = has_room && !process.is_sampling();
+    let memory_at = (head + FIRST_BYTES).next_multiple_of(64);
+    let bytes = memory_at + if has_memory { RememberedStack::MEMORY_BYTES } else { 0 };
     let at = address_space::map_private(bytes)?;
     let state: *mut ThreadState = at.cast();
     // SAFETY: the memory is fresh, zeroed, which is a valid state, and as large as the three parts, which do not overlap. It is
     // used by nothing else.
     unsafe {
         (*state).bytes = bytes;
-        let nodes = if has_nodes { at.add(nodes_at) } else { core::ptr::null_mut() };
-        (*state).stack.begin(at.add(head), nodes);
+        let memory = if has_memory { at.add(memory_at) } else { core::ptr::null_mut() };
+        (*state).stack.begin(at.add(head), memory);
     }
     Some(state)
 }

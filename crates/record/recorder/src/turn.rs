@@ -346,7 +346,7 @@ impl Recording {
     pub(crate) fn stack(&mut self, entry: &Entry) -> StackId {
         let id = self.thread.stack.capture(entry, self.process);
         if self.process.verify_countdown.load(Ordering::Relaxed) != 0 {
-            verify(self.process, self.thread, entry);
+            verify(self.process, self.thread, entry, id);
         }
         id
     }
@@ -391,11 +391,11 @@ fn clock_moved(process: &Process, thread: &mut ThreadState, clock: u64) -> bool 
 
 #[cold]
 #[inline(never)]
-fn verify(process: &Process, thread: &mut ThreadState, entry: &Entry) {
+fn verify(process: &Process, thread: &mut ThreadState, entry: &Entry, id: StackId) {
     if process.verify_countdown.fetch_sub(1, Ordering::Relaxed) == 1 {
         let every = process.session().map_or(0, |session| session.verify_every.load(Ordering::Relaxed));
         process.verify_countdown.store(every, Ordering::Relaxed);
-        thread.stack.verify(entry, process);
+        thread.stack.verify(entry, id, process);
     }
 }
 

@@ -8,7 +8,9 @@
 //! * [`cfi`]: reads an object's unwind table when an address is met for the first time,
 //! * [`expression`], [`full`]: frames that no short rule describes (signal frames, realigned stacks),
 //! * [`memory`]: reads stacks without ever faulting,
-//! * [`stack`]: the remembered stack and the incremental walk.
+//! * [`stack`]: the remembered stack and the incremental walk, `step` by step,
+//! * `segments`: the innermost frames of stacks that came before,
+//! * `full_walk`: the same without any memory, to compare with.
 //!
 //! The step from one frame to its caller is a pure function of the return address, the stack pointer, the frame
 //! pointer and a few words of the stack. So if a frame of the last stack is met again, and the words from which its
@@ -21,11 +23,14 @@ pub mod elf;
 pub mod expression;
 mod frames;
 pub mod full;
+mod full_walk;
 pub(crate) mod given;
 pub mod memory;
 pub mod module;
 pub mod module_log;
 pub mod modules;
 pub mod rule;
+mod segments;
 pub mod stack;
+mod step;
 pub mod tables;

@@ -1,14 +1,13 @@
 //! The remembered stack of a thread, and the walk that uses it.
 
-use super::cache;
 use super::frames::{Check, FP_DEAD, FpUse, Fresh, Remembered, UNPROVABLE};
-use super::full::{self, FullFrame, Next};
-use super::memory::{self, StackMemory, Stacks};
+use super::full_walk::FullWalk;
+use super::memory::{StackMemory, Stacks};
 use super::module;
-use super::rule::{Kind, Rule, lookup_address};
+use super::segments::Segments;
+use super::step::{Step, step};
 use super::tables::{DEPTH, Tables};
 use crate::arch::entry::Entry;
-use crate::arch::registers::Registers;
 use crate::node_cache::NodeCache;
 use crate::process::Process;
 use core::sync::atomic::Ordering;
@@ -22,8 +21,11 @@ const CUT_DEPTH: usize = 4 << 10;
 /// less of a deep recursion costs the same at every depth.
 const KEPT: usize = CUT_DEPTH / 2;
 
-/// A word whose value is never the one that checks of [`UNPROVABLE`] frames require.
-static NEVER: usize = 0;
+/// Where a word is whose value is never the one that checks of [`UNPROVABLE`] frames require.
+fn never() -> usize {
+    static NEVER: usize = 0;
+    &raw const NEVER as usize
+}
 
 /// The last stack of a thread. Zeroed memory is an empty one.
 #[derive(Debug)]
@@ -40,38 +42,40 @@ pub struct RememberedStack {
     /// [`module::postponed`] when it was last looked at.
     postponed: u64,
     nodes: NodeCache,
+    segments: Segments,
     tables: Tables,
 }
 
 /// How a walk ended.
 enum End {
-    /// At a remembered frame: this many outermost frames of the last stack are the rest.
-    Joined(usize),
+    /// At a remembered frame: this many outermost frames of the last stack are the rest. And where the frame pointer there was
+    /// loaded from, as in [`Fresh`].
+    Joined(usize, usize),
     Outermost,
     Cut,
     /// There are more frames than are kept.
     TooDeep,
 }
 
-enum Step {
-    To(Fresh),
-    Outermost,
-    Lost,
-    NotAFrame,
-    NeedsRegisters,
-}
-
 impl RememberedStack {
-    /// Begins with memory for shallow stacks, and for remembered nodes if there is any.
+    /// Bytes of what makes it faster, and is not there where memory is short.
+    pub const MEMORY_BYTES: usize = Segments::BYTES + NodeCache::BYTES;
+
+    /// Begins with memory for shallow stacks, and for remembered segments and nodes if there is any.
     ///
     /// # Safety
-    /// `tables` is the start of [`FIRST_BYTES`] and `nodes`, unless it is null, of [`NodeCache::BYTES`]. The bytes are zeroed,
-    /// aligned to eight, and belong to this from now on.
-    pub unsafe fn begin(&mut self, tables: *mut u8, nodes: *mut u8) {
+    /// `tables` is the start of [`FIRST_BYTES`], aligned to eight, and `memory`, unless it is null, of
+    /// [`MEMORY_BYTES`](Self::MEMORY_BYTES), aligned to a line of the cache. The bytes are zeroed and belong to this from now on.
+    pub unsafe fn begin(&mut self, tables: *mut u8, memory: *mut u8) {
+        let (segments, nodes) = match memory.is_null() {
+            true => (memory, memory),
+            false => (memory, memory.wrapping_add(Segments::BYTES)),
+        };
         // SAFETY: the caller's promise.
         unsafe {
             self.tables.begin(tables);
             self.nodes.begin(nodes);
+            self.segments.begin(segments);
         }
     }
 
@@ -89,6 +93,7 @@ impl RememberedStack {
     /// Forgets the nodes: they belong to another process's trie.
     pub fn forget_nodes(&mut self) {
         self.nodes.forget();
+        self.segments.forget();
     }
 
     /// The id of the stack that called the entry point.
@@ -150,18 +155,80 @@ impl RememberedStack {
         // SAFETY: `sp` is the stack pointer of a function that called us, on the stack with these bounds, so all above
         // it is mapped and in use.
         let memory = unsafe { StackMemory::new(sp, self.stacks.current().end) };
-        let Some(pc) = memory.word(sp) else { return process.trie.root(true) };
-        let (key, fp) = (pc as u64 & ADDRESS_MASK, entry.frame_pointer);
-        let first = Fresh { sp: sp + 8, key, fp, fp_slot: 0, fp_use: FpUse::Needed };
+        let Some(first) = innermost(entry, &memory) else { return process.trie.root(true) };
+        if let Some(id) = self.by_segment(&first) {
+            return id;
+        }
+        self.walk_and_remember(&first, &memory, process)
+    }
+
+    /// The stack that begins with a frame, if its innermost frames were met before and lead to the remembered stack.
+    #[inline(always)]
+    fn by_segment(&mut self, first: &Fresh) -> Option<StackId> {
+        let end = self.stacks.current().end;
+        let mut differs = None;
+        if let Some(segment) = self.segments.get(first, end) {
+            let (outer, node) = (segment.outer(), segment.node());
+            // SAFETY: `outer` is at most `depth`, which is at most the room of the tables.
+            let known = (outer <= self.depth).then(|| unsafe { *self.tables.frames.get_unchecked(outer) });
+            if let Some(known) = known.filter(|known| segment.leads_to(known) && known.sp <= end) {
+                // SAFETY: both of its ends are on the current stack: the entry point's stack pointer, and what was just compared.
+                differs = unsafe { segment.difference() };
+                if differs.is_none() {
+                    match self.first_difference(known.outer_checks) {
+                        None => {
+                            self.segments.was_right(first);
+                            return Some(StackId(node));
+                        }
+                        // One of an unprovable frame is no word of the stack.
+                        Some(check) => {
+                            differs = Some(self.tables.checks[check].at).filter(|at| *at < end);
+                        }
+                    }
+                }
+            }
+        }
+        self.segments.was_wrong(first, differs);
+        None
+    }
+
+    /// The stack that begins with a frame, by a walk.
+    fn walk_and_remember(&mut self, first: &Fresh, memory: &StackMemory, process: &Process) -> StackId {
         let postponed = module::postponed();
-        let (end, n_fresh) = self.walk(first, &memory);
+        let (end, n_fresh) = self.walk(*first, memory);
         let is_cut = matches!(end, End::Cut);
+        let joined = match end {
+            End::Joined(kept, fp_slot) => Some((kept, fp_slot, self.checks_with(kept))),
+            _ => None,
+        };
         let id = self.remember(end, n_fresh, process);
+        if let Some((kept, fp_slot, checks)) = joined
+            && self.depth == kept + n_fresh
+        {
+            self.remember_segment(first, (kept, fp_slot), checks);
+        }
         // Where the kernel was not asked, the stack may go on: the next walk is to find that out.
         if is_cut && module::postponed() != postponed {
             self.forget_frames();
         }
         id
+    }
+
+    /// Remembers the frames from `first` on as a segment that leads to the remembered frame of this place, whose frame pointer was loaded from
+    /// `fp_slot`. Its checks begin after so many others.
+    fn remember_segment(&mut self, first: &Fresh, (outer, fp_slot): (usize, usize), checks: usize) {
+        let (innermost, known) = (*self.frame(self.depth), *self.frame(outer));
+        // The last one is the innermost frame's return address, which it is found by.
+        let fresh = &self.tables.checks[checks..self.n_checks - 1];
+        if fp_slot == UNPROVABLE || fresh.iter().any(|check| check.at == never()) {
+            return;
+        }
+        let return_address = Check { at: known.sp - 8, value: (known.key & ADDRESS_MASK) as usize };
+        let has_frame_pointer = fp_slot != 0 && known.key & FP_DEAD == 0;
+        let frame_pointer = has_frame_pointer.then_some(Check { at: fp_slot, value: known.fp });
+        let proof = fresh.iter().rev().copied().chain(frame_pointer).chain([return_address]);
+        let end = self.stacks.current().end;
+        self.segments.put((first, &innermost), (outer, &known), proof, end);
     }
 
     /// Walks outwards until a remembered frame proves the rest. Returns how it ended and how many frames are fresh.
@@ -180,7 +247,7 @@ impl RememberedStack {
             let same_fp = known.fp == fp || known.key & FP_DEAD != 0;
             if known.sp == sp && known.key & !FP_DEAD == key && same_fp && candidate < gone {
                 match self.first_difference(known.outer_checks) {
-                    None => return (End::Joined(candidate), n_fresh),
+                    None => return (End::Joined(candidate, fp_slot), n_fresh),
                     Some(check) => gone = self.frame_of_check(candidate, check),
                 }
             }
@@ -243,8 +310,10 @@ impl RememberedStack {
     fn remember(&mut self, end: End, n_fresh: usize, process: &Process) -> StackId {
         let most = if self.too_deep { CUT_DEPTH } else { DEPTH };
         let (kept, n_fresh) = match end {
-            End::Joined(kept) if kept + n_fresh <= most && self.has_room(kept + n_fresh) => (kept, n_fresh),
-            End::Joined(kept) => {
+            End::Joined(kept, _) if kept + n_fresh <= most && self.has_room(kept + n_fresh) => {
+                (kept, n_fresh)
+            }
+            End::Joined(kept, _) => {
                 let both = self.kept_when_too_deep();
                 (self.keep_innermost(kept, both.saturating_sub(n_fresh), process), n_fresh.min(both))
             }
@@ -295,7 +364,7 @@ impl RememberedStack {
             // The words that prove a frame, given its callee: its return address, and where its frame pointer was
             // loaded from, unless that makes no difference to any frame.
             match fresh.fp_slot {
-                UNPROVABLE => add(&raw const NEVER as usize, 1),
+                UNPROVABLE => add(never(), 1),
                 slot => {
                     if slot != 0 && !fp_dead {
                         add(slot, fresh.fp);
@@ -347,16 +416,28 @@ impl RememberedStack {
         if index < self.depth { self.frame(index + 1).outer_checks as usize } else { self.n_checks }
     }
 
-    /// Compares the remembered stack, which was just captured for `entry`, with a full unwind from here.
+    /// Compares a stack that was just captured for `entry` with a walk that knows of no segments, and that with a full unwind from here.
     #[cold]
     #[inline(never)]
-    pub fn verify(&mut self, entry: &Entry, process: &Process) {
+    pub fn verify(&mut self, entry: &Entry, id: StackId, process: &Process) {
         let Some(header) = process.header() else { return };
         let sp = entry.stack_pointer;
         // SAFETY: as in `capture`.
         let memory = unsafe { StackMemory::new(sp, self.stacks.current().end) };
         if self.depth == 0 {
             return;
+        }
+        let last = *self.frame(self.depth);
+        let is_remembered = last.sp == sp + 8 && last.node == id.0;
+        if !is_remembered && let Some(first) = innermost(entry, &memory) {
+            let walked = self.walk_and_remember(&first, &memory, process);
+            if !process.trie.are_same(walked, id) {
+                header.verify_failed.fetch_add(1, Ordering::Relaxed);
+                header.verify_failed_at.store(first.pc() as u64, Ordering::Relaxed);
+            }
+            if self.depth == 0 {
+                return;
+            }
         }
         let innermost = *self.frame(self.depth);
         let pc = |key: u64| (key & ADDRESS_MASK) as usize;
@@ -386,146 +467,10 @@ impl RememberedStack {
     }
 }
 
-/// The caller of a frame by its cached rule. Notes in the frame what that does with its frame pointer.
+/// The frame that called the entry point.
 #[inline(always)]
-fn step(frame: &mut Fresh, memory: &StackMemory) -> Step {
-    let address = lookup_address(frame.pc(), frame.exact());
-    let rule = match cache::get(address) {
-        Some(rule) => rule,
-        None => learn(address),
-    };
-    let (size, slot) = (rule.frame_size(), rule.slot());
-    let (base, size, slot, fp_use) = match rule.kind() {
-        Some(Kind::StackPointer) if slot != 0 => (frame.sp, size, slot, FpUse::Replaced),
-        Some(Kind::StackPointer) => (frame.sp, size, slot, FpUse::Passed),
-        Some(Kind::FramePointer) => (frame.fp, size, slot, FpUse::Needed),
-        // The frame-pointer chain, as long as it leads outwards.
-        Some(Kind::NoTable) if memory::is_process_start(frame.sp) => return Step::Outermost,
-        Some(Kind::NoTable) if frame.fp < frame.sp => {
-            return if memory::is_near_start(frame.sp) { Step::Outermost } else { Step::Lost };
-        }
-        Some(Kind::NoTable) => (frame.fp, 16, 16, FpUse::Needed),
-        Some(Kind::Outermost) => {
-            frame.fp_use = FpUse::Replaced;
-            return Step::Outermost;
-        }
-        _ => return step_without_rule(frame, memory),
-    };
-    frame.fp_use = fp_use;
-    let cfa = base.wrapping_add(size);
-    if cfa <= frame.sp {
-        return Step::Lost;
-    }
-    let Some(pc) = memory.word(cfa.wrapping_sub(8)) else { return Step::Lost };
-    if pc == 0 {
-        return Step::Outermost;
-    }
-    let (fp, fp_slot) = match slot {
-        0 => (frame.fp, 0),
-        slot => match memory.word(cfa.wrapping_sub(slot)) {
-            Some(fp) => (fp, cfa - slot),
-            None => (outside_of_the_stack(memory, cfa.wrapping_sub(slot)), UNPROVABLE),
-        },
-    };
-    Step::To(Fresh { sp: cfa, key: pc as u64 & ADDRESS_MASK, fp, fp_slot, fp_use: FpUse::Needed })
-}
-
-/// A frame pointer that was saved where the stack has no frame any more, as the general unwinder has it: a signal may arrive
-/// when a function has taken its caller's from the stack, of which tables say nothing. 0 is as good as lost.
-#[cold]
-#[inline(never)]
-fn outside_of_the_stack(memory: &StackMemory, slot: usize) -> usize {
-    memory.any_word(slot).unwrap_or(0)
-}
-
-#[cold]
-#[inline(never)]
-fn learn(address: usize) -> Rule {
-    match full::rule_now(address) {
-        Some((rule, _)) => {
-            cache::insert(address, rule);
-            rule
-        }
-        None => Rule::plain(Kind::NotCode),
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn step_without_rule(frame: &Fresh, memory: &StackMemory) -> Step {
-    let regs = Registers { pc: frame.pc(), sp: frame.sp, fp: frame.fp, saved: [None; 5] };
-    match full::step(&FullFrame { regs, exact: frame.exact() }, memory) {
-        Next::Caller(caller) => Step::To(from_full(&caller)),
-        Next::Outermost => Step::Outermost,
-        Next::Lost => Step::Lost,
-        Next::NeedsRegisters => Step::NeedsRegisters,
-        Next::NotAFrame => Step::NotAFrame,
-    }
-}
-
-fn from_full(frame: &FullFrame) -> Fresh {
-    let flag = if frame.exact { EXACT_PC } else { 0 };
-    let key = frame.regs.pc as u64 & ADDRESS_MASK | flag;
-    Fresh { sp: frame.regs.sp, key, fp: frame.regs.fp, fp_slot: UNPROVABLE, fp_use: FpUse::Needed }
-}
-
-/// A full unwind from inside the recorder, whose own frames are skipped.
-struct FullWalk {
-    current: Option<FullFrame>,
-    memory: StackMemory,
-    whole: bool,
-    given: usize,
-}
-
-/// The recorder's own frames between a capture and the entry point.
-const MOST_OWN_FRAMES: usize = 32;
-
-impl FullWalk {
-    #[inline(always)]
-    fn from_here(first_sp: usize, first_pc: usize, memory: StackMemory) -> Self {
-        let regs = Registers::here();
-        // SAFETY: from this function's own stack pointer on, the stack is mapped and in use.
-        let own = unsafe { StackMemory::new(regs.sp, memory.high()) };
-        let mut frame = FullFrame { regs, exact: false };
-        for _ in 0..MOST_OWN_FRAMES {
-            if frame.regs.sp == first_sp && frame.regs.pc == first_pc {
-                return Self { current: Some(frame), memory, whole: false, given: 0 };
-            }
-            match full::step(&frame, &own) {
-                Next::Caller(caller) => frame = caller,
-                _ => break,
-            }
-        }
-        Self { current: None, memory, whole: false, given: 0 }
-    }
-
-    /// The next frame outwards; at the end, whether the stack is whole.
-    fn next_frame(&mut self, stacks: &mut Stacks) -> Result<Fresh, bool> {
-        let Some(frame) = self.current else { return Err(self.whole) };
-        self.given += 1;
-        let next = match full::step(&frame, &self.memory) {
-            Next::Caller(caller) => Some(caller),
-            Next::Outermost => {
-                self.whole = true;
-                None
-            }
-            Next::Lost | Next::NeedsRegisters => None,
-            Next::NotAFrame if self.given > 1 => {
-                self.current = None;
-                return Err(false);
-            }
-            Next::NotAFrame => None,
-        };
-        self.current = next;
-        if let Some(caller) = next
-            && caller.exact
-            && !self.memory.contains(caller.regs.sp)
-        {
-            match stacks.interrupted(caller.regs.sp) {
-                Some(memory) => self.memory = memory,
-                None => self.current = None,
-            }
-        }
-        Ok(from_full(&frame))
-    }
+fn innermost(entry: &Entry, memory: &StackMemory) -> Option<Fresh> {
+    let key = memory.word(entry.stack_pointer)? as u64 & ADDRESS_MASK;
+    let (sp, fp) = (entry.stack_pointer + 8, entry.frame_pointer);
+    Some(Fresh { sp, key, fp, fp_slot: 0, fp_use: FpUse::Needed })
 }
