@@ -83,7 +83,7 @@ pub(super) fn kinds() -> Vec<(&'static str, &'static [&'static str], &'static st
         ("cc", &["-static-pie", "-fPIE"], "glibc"),
     ];
     if Command::new("musl-gcc").arg("--version").stdout(Stdio::null()).status().is_ok() {
-        kinds.push(("musl-gcc", &["-static"], "musl"));
+        kinds.extend([("musl-gcc", &["-static"][..], "musl"), ("musl-gcc", &[], "libc.so")]);
     } else {
         eprintln!("SKIPPED: no musl-gcc: install musl-tools");
     }

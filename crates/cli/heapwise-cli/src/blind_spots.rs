@@ -32,7 +32,7 @@ pub(crate) fn of_file(path: &Path) -> Vec<BlindSpot> {
 /// What a program that records itself does not see: the allocations of other code in it, linked or loaded.
 fn beside_the_wrapper(executable: &Executable) -> Vec<BlindSpot> {
     // A static program can be recorded in no other way.
-    if !executable.is_glibc_dynamic() {
+    if !executable.is_preloaded_into() {
         return Vec::new();
     }
     vec![BlindSpot {
@@ -79,7 +79,7 @@ pub(crate) fn not_written(executable: &Executable) -> (&'static str, &'static st
 /// Which allocators of a program its functions are planned for. What is planned may still fail in the process; that is seen when it
 /// has run.
 fn reached_of(executable: &Executable) -> Reached {
-    let is_known = executable.is_glibc_dynamic() || executable.libc == Libc::Static;
+    let is_known = executable.is_preloaded_into() || executable.libc == Libc::Static;
     if is_known { inside::reached(&executable.path) } else { Reached::default() }
 }
 
@@ -125,13 +125,6 @@ fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
     let mut add = |id: &str, what: String, remedy: &str| {
         spots.push(BlindSpot { id: id.into(), what, remedy: remedy.into(), ..BlindSpot::default() });
     };
-    if executable.libc == Libc::Musl {
-        add(
-            "musl",
-            format!("{name} uses musl, into which heapwise cannot be preloaded"),
-            "build it for a *-linux-gnu target, or wrap its allocator in heapwise::Allocator",
-        );
-    }
     if executable.privileges.any() {
         add(
             "privileged-executable",

@@ -31,11 +31,11 @@ pub(crate) fn recorder_for(path: &Path) -> Recorder {
         Ok(executable) => executable,
         Err(error) => return Recorder::NotLoaded(error.to_string()),
     };
-    if executable.is_glibc_dynamic() {
+    if executable.is_preloaded_into() {
         return Recorder::Library;
     }
     if executable.interpreter.is_some() {
-        return Recorder::NotLoaded("it is not linked against glibc for 64-bit x86".into());
+        return Recorder::NotLoaded("it is not linked against glibc or musl for 64-bit x86".into());
     }
     if records_itself(&executable) {
         return Recorder::Own;

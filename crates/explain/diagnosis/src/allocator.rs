@@ -37,6 +37,9 @@ mod tests {
     fn libraries_and_types_are_known() {
         let family = |name: &str| by_name(name).name;
         assert_eq!(family("/lib/x86_64-linux-gnu/libc.so.6"), "glibc");
+        assert_eq!(family("/lib/libc-2.31.so"), "glibc");
+        assert_eq!(family("/usr/lib/x86_64-linux-musl/libc.so"), "musl");
+        assert_eq!(family("/lib/ld-musl-x86_64.so.1"), "musl");
         assert_eq!(family("libjemalloc.so.2"), "jemalloc");
         assert_eq!(family("/home/u/mimalloc/libjemalloc.so.2"), "jemalloc");
         assert_eq!(family("/home/u/mimalloc/libmine.so"), "");

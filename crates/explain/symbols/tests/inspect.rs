@@ -29,7 +29,9 @@ fn a_dynamic_program_of_glibc() {
     assert_eq!((found.class, found.machine), (Class::Elf64, Machine::X86_64));
     assert!(found.interpreter.as_deref().unwrap().ends_with("/ld-linux-x86-64.so.2"));
     assert_eq!(found.libc, Libc::Glibc);
-    assert!(found.is_glibc_dynamic() && !found.stripped && !found.exports_malloc && found.scripts.is_empty());
+    assert!(
+        found.is_preloaded_into() && !found.stripped && !found.exports_malloc && found.scripts.is_empty()
+    );
     assert_eq!(found.needed, ["libc.so.6"]);
     assert_eq!(found.own_allocators, []);
     assert!(!found.privileges.any());
@@ -41,7 +43,7 @@ fn static_programs_have_no_interpreter() {
     for kind in ["-static", "-static-pie"] {
         let found = look(&bench.c("poem", &[kind]));
         assert_eq!((found.interpreter.as_deref(), found.libc), (None, Libc::Static));
-        assert!(!found.is_glibc_dynamic());
+        assert!(!found.is_preloaded_into());
         assert_eq!(allocators(&found), [("static malloc", false)]);
     }
 }
@@ -190,7 +192,7 @@ fn a_script_leads_to_its_interpreter() {
         (found.path.as_path(), found.scripts.as_slice()),
         (path.as_path(), [script.clone()].as_slice())
     );
-    assert!(found.is_glibc_dynamic());
+    assert!(found.is_preloaded_into());
 
     let outer = bench.write("outer", &format!("#!{}\n", script.display()));
     assert_eq!(look(&outer).scripts, [outer, script]);

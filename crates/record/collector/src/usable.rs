@@ -15,7 +15,7 @@ use crate::maps;
 use crate::process::Process;
 use crate::refusals::{Refusals, Refused};
 use heapwise_trace::event::AllocatorNumber;
-use heapwise_trace::file::allocator::is_glibc;
+use heapwise_trace::file::allocator::{is_glibc, is_musl};
 use heapwise_trace::file::pages::UsableSizes;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -182,8 +182,8 @@ impl Probes {
         }
         let library = if is_glibc(&path) {
             None
-        } else if !path.starts_with('/') || !process.is_proven() {
-            // Not a library; or one that cannot be asked for any more, which another process may bring again.
+        } else if !path.starts_with('/') || !process.is_proven() || is_musl(&path) {
+            // Not a library; a C library, which a program of another one cannot load; or one that cannot be asked for any more, which another process may bring again.
             return;
         } else {
             match Library::of_process(&path, process.info.pid, memory) {

@@ -138,13 +138,27 @@ unsafe extern "C" {
 pub(crate) fn malloc_in_front() -> Option<*const c_void> {
     // SAFETY: the name is a C string; RTLD_DEFAULT is a handle that dlsym knows.
     let first = unsafe { dlsym(RTLD_DEFAULT, c"malloc".as_ptr()) }.cast_const();
-    let base = |address: *const c_void| {
-        let mut info = MaybeUninit::<DlInfo>::zeroed();
-        // SAFETY: any address may be asked for; the structure is ours alone, and all zeroes are a valid value of it.
-        unsafe { (dladdr(address, info.as_mut_ptr()) != 0).then(|| info.assume_init().base) }
-    };
-    let (of_first, own) = (base(first)?, base(malloc_in_front as *const c_void)?);
+    let (of_first, own) = (dl_info(first)?.base, dl_info(malloc_in_front as *const c_void)?.base);
     (of_first != own).then_some(first)
+}
+
+/// What the loader knows of the object that an address lies in.
+fn dl_info(address: *const c_void) -> Option<DlInfo> {
+    let mut info = MaybeUninit::<DlInfo>::zeroed();
+    // SAFETY: any address may be asked for; the structure is ours alone, and all zeroes are a valid value of it.
+    unsafe { (dladdr(address, info.as_mut_ptr()) != 0).then(|| info.assume_init()) }
+}
+
+/// Where the loader's `struct r_debug` is; 0 for nowhere. musl says where it is.
+pub(crate) fn loader_list() -> usize {
+    match next_function(c"_r_debug") as usize {
+        0 => {
+            let at = next_function(c"_dl_debug_addr").cast::<usize>();
+            // SAFETY: null, or the loader's variable.
+            unsafe { at.as_ref() }.copied().unwrap_or_default()
+        }
+        list => list,
+    }
 }
 
 /// The function of this name in the objects after this one; null if there is none. What `dlsym` allocates for an error
@@ -233,6 +247,27 @@ pub fn identify() {
     // SAFETY: as above; the address is one of our own code.
     if unsafe { find(identify as *mut c_void, &mut object) } == 0 {
         OWN_CODE.store(&object);
+    }
+}
+
+/// Whether the loader says which object an address lies in.
+pub(crate) fn knows_objects() -> bool {
+    dl_find_object().is_some()
+}
+
+/// Finds out which object provides the real `malloc` where the loader does not say it: `range_of` says where the object of an address lies.
+///
+/// musl has its allocator in the C library. Of what other functions of that call, only what comes from within a call of the real allocator is
+/// the allocator's own ([`contains`]), as for any other.
+pub(crate) fn identify_by_file(range_of: impl Fn(usize) -> Option<(usize, usize)>) {
+    let malloc = TABLE.malloc.load(Ordering::Relaxed);
+    let Some(DlInfo { file, .. }) = dl_info(malloc).filter(|info| !info.file.is_null()) else { return };
+    ALLOCATOR.store(file.cast_mut(), Ordering::Relaxed);
+    let places = [(malloc as usize, &ALLOCATOR_CODE), (identify as *const () as usize, &OWN_CODE)];
+    for (address, code) in places {
+        if let Some((map_start, map_end)) = range_of(address) {
+            code.store(&DlFindObject { map_start, map_end, ..DlFindObject::default() });
+        }
     }
 }
 

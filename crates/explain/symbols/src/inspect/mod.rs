@@ -69,9 +69,9 @@ pub struct Executable {
 }
 
 impl Executable {
-    /// Whether this is a program of the GNU C library, run by its dynamic linker, into which can be preloaded.
-    pub fn is_glibc_dynamic(&self) -> bool {
-        self.libc == Libc::Glibc && self.interpreter.is_some()
+    /// Whether the preload library can be loaded into it: by the dynamic linker of the GNU C library, or by musl's.
+    pub fn is_preloaded_into(&self) -> bool {
+        matches!(self.libc, Libc::Glibc | Libc::Musl) && self.interpreter.is_some()
     }
 }
 

@@ -120,7 +120,7 @@ fn in_rust(chosen: &Settings) -> (Vec<String>, Vec<String>) {
 
 static FAMILY: Family = Family {
     name: super::GLIBC,
-    libraries: &["libc.so", "libc-2."],
+    libraries: &["libc.so.", "libc-2."],
     frames: &["__libc_"],
     variables: &["MALLOC_*"],
     interface: Interface::CLibrary,

@@ -38,6 +38,8 @@ pub(super) static RECOGNISED: &[Family] = &[
     // Only a static executable defines these itself.
     Family {
         name: crate::MUSL,
+        // Its library is called `libc.so`, and glibc's `libc.so.6`.
+        libraries: &["ld-musl-", "libc.musl-", "libc.so"],
         symbols: &[Exact("__libc_malloc_impl"), Exact("__malloc_donate"), Exact("__expand_heap")],
         ..Family::UNKNOWN
     },

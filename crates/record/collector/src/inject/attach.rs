@@ -16,7 +16,7 @@ use crate::joins::maps_of;
 use crate::maps;
 use heapwise_trace::live::image::{Parameters, action, outcome};
 use heapwise_trace::live::layout::SESSION_HEADER_BYTES;
-use heapwise_trace::live::plan::{FIND_OBJECT, LOADER_LIST};
+use heapwise_trace::live::plan::{FIND_OBJECT, LOADER_LIST, LOADER_LIST_AT};
 use std::fs::File;
 use std::ops::Range;
 use std::sync::mpsc::{Sender, channel};
@@ -126,8 +126,11 @@ impl Opened {
             Err(Refused::NoWorker) => return Ok(None),
             Err(why) => return Err(why),
         };
-        let mut address_of = |name| hooks::address_of(name, pid, &parsed, planner).unwrap_or_default();
-        let (find_object, loader_list) = (address_of(FIND_OBJECT), address_of(LOADER_LIST));
+        let mut address_of = |name| hooks::address_of(name, pid, &parsed, planner);
+        let word = |at| tracee.read(at, 8).ok()?.try_into().ok().map(u64::from_ne_bytes);
+        let find_object = address_of(FIND_OBJECT).unwrap_or_default();
+        let loader_list = address_of(LOADER_LIST).or_else(|| address_of(LOADER_LIST_AT).and_then(word));
+        let loader_list = loader_list.unwrap_or_default();
         let thread = tracee.borrow()?;
         let mut opened = Self {
             pid,

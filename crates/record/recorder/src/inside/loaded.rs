@@ -7,6 +7,7 @@
 use crate::arch::entry::Arguments;
 use crate::guard::Internal;
 use crate::process::PROCESS;
+use crate::real;
 use crate::unwind::modules;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
@@ -45,6 +46,9 @@ pub(super) extern "C" fn changed(_: *const Arguments) {
         if cfg!(feature = "image") {
             // The preload library stands in front of `dlclose`.
             modules::notice_unloaded();
+        }
+        if !real::knows_objects() {
+            modules::find_all();
         }
         // SAFETY: set before the list was, to a function of this type.
         let look = unsafe { core::mem::transmute::<*mut (), fn()>(LOOK.load(Ordering::Relaxed)) };

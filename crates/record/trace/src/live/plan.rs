@@ -36,9 +36,11 @@ pub struct FilePlan {
 
 /// What a recorder that no loader has bound to them has to be given: the loader's function that finds the file of an address, and its
 /// list of files.
-pub const KNOWN: [&str; 2] = [FIND_OBJECT, LOADER_LIST];
+pub const KNOWN: [&str; 3] = [FIND_OBJECT, LOADER_LIST, LOADER_LIST_AT];
 pub const FIND_OBJECT: &str = "_dl_find_object";
 pub const LOADER_LIST: &str = "_r_debug";
+/// Where musl says where its own is.
+pub const LOADER_LIST_AT: &str = "_dl_debug_addr";
 
 /// A function that can be entered through the recorder.
 #[derive(Clone, Debug, PartialEq, Eq)]
