@@ -113,7 +113,34 @@ impl Names {
             let id = names.without_wrapper(id, images);
             names.of_location.push(id);
         }
+        names.name_constructors(stack_table, images);
         names
+    }
+
+    /// Functions without a name of which it is known what they are for: the loader and the C library have one function that calls those
+    /// with which a file begins.
+    fn name_constructors(&mut self, stack_table: &StackTable, images: &Images) {
+        let Some(&caller) = self.string_ids.get("call_init") else { return };
+        let begins = |list: &FramesId| {
+            let innermost = self.frames(*list).first();
+            innermost.is_some_and(|(frame, owner)| frame.function == Some(caller) && *owner == Owner::System)
+        };
+        let is_nameless = |location: LocationId| match self.frames(self.of_location(location)) {
+            [(frame, _)] => frame.function.is_none() && frame.image.is_some(),
+            _ => false,
+        };
+        // PERF: few locations are in that function, and a trie may have millions of nodes.
+        let locations = self.of_location.iter().enumerate().filter(|(_, list)| begins(list));
+        let beginnings: FxHashSet<LocationId> = locations.map(|(at, _)| LocationId(at as u32)).collect();
+        let called = stack_table.trie.calls().filter(|(caller, _)| beginnings.contains(caller));
+        let found: FxHashSet<LocationId> =
+            called.map(|(_, called)| called).filter(|called| is_nameless(*called)).collect();
+        let function = Some(self.string("constructor"));
+        for location in found {
+            let [(frame, _)] = self.frames(self.of_location(location)) else { continue };
+            let named = StoredFrame { function, address: 0, start: None, ..*frame };
+            self.of_location[location.0 as usize] = self.list(vec![named], images);
+        }
     }
 
     fn string(&mut self, s: &str) -> u32 {

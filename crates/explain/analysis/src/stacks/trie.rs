@@ -59,6 +59,11 @@ impl<F: Copy + Eq + std::hash::Hash> Trie<F> {
         })
     }
 
+    /// The frame of each node, with that of its caller.
+    pub(crate) fn calls(&self) -> impl Iterator<Item = (F, F)> {
+        self.nodes.iter().filter_map(|&(caller, frame)| Some((self.get(caller)?.1, frame)))
+    }
+
     /// Something of each node, made of that of its caller and of its own frame.
     pub(crate) fn fold<T: Copy>(&self, of_root: T, each: impl Fn(T, F) -> T) -> Folded<T> {
         let mut folded = Folded { of_root, of_node: Vec::with_capacity(self.nodes.len()) };

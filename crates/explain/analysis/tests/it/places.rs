@@ -13,24 +13,40 @@ use heapwise_trace::live::{node::root_key, words};
 
 const APP: u64 = 0x5000_0000;
 
+/// Between two frames where one is not inlined into the other.
+const CALLED_BY: &str = "called by";
+
 /// The analysis of a program that allocates blocks of some sizes from some stacks: `function|file|line` of each frame, the
 /// innermost one first.
 fn analysis(stacks: &[(&[&str], &[u64])]) -> Analysis {
+    analysis_of("/home/u/target/release/app", stacks)
+}
+
+/// The same of another file.
+fn analysis_of(path: &str, stacks: &[(&[&str], &[u64])]) -> Analysis {
     let mut w = Writer::new(Vec::new(), &Meta::default()).expect("memory");
     let process = ProcessIndex(0);
     w.process(&ProcessInfo { index: process, pid: 1, ..ProcessInfo::default() }).expect("memory");
     let (start, end) = (APP, APP + (1 << 20));
-    let path = "/home/u/target/release/app".to_owned();
+    let path = path.to_owned();
     let module = ModuleInfo { process, start, end, bias: APP, path: path.clone(), ..ModuleInfo::default() };
     w.module(&module).expect("memory");
     let mut nodes = vec![(0, root_key(0, false))];
-    nodes.extend((0..stacks.len() as u64).map(|i| (1, APP + 16 * (i + 1))));
+    let mut innermost = Vec::new();
+    for (stack, _) in stacks {
+        let mut caller = 1;
+        for _ in stack.rsplit(|frame| *frame == CALLED_BY) {
+            nodes.push((caller, APP + 16 * nodes.len() as u64));
+            caller = nodes.len() as u32;
+        }
+        innermost.push(StackId(caller));
+    }
     w.nodes(&Nodes { process, first_id: 1, nodes }).expect("memory");
     w.thread(&ThreadInfo { index: ThreadIndex(0), process, ..ThreadInfo::default() }).expect("memory");
     let mut events = vec![Event::Epoch(Epoch(1))];
-    for (i, (_, sizes)) in stacks.iter().enumerate() {
+    for ((_, sizes), stack) in stacks.iter().zip(innermost) {
         for &size in *sizes {
-            let (address, stack) = (BlockAddress(events.len() as u64 * 4096), StackId(i as u32 + 2));
+            let address = BlockAddress(events.len() as u64 * 4096);
             events.push(Event::Alloc {
                 address,
                 size,
@@ -57,7 +73,8 @@ fn analysis(stacks: &[(&[&str], &[u64])]) -> Analysis {
 
 fn symbols(path: String, stacks: &[(&[&str], &[u64])]) -> Symbols {
     let (mut strings, mut frames, mut addresses) = (Vec::new(), Vec::new(), Vec::new());
-    for (i, (stack, _)) in stacks.iter().enumerate() {
+    let calls = stacks.iter().flat_map(|(stack, _)| stack.rsplit(|frame| *frame == CALLED_BY));
+    for (i, stack) in calls.enumerate() {
         let first = frames.len() as u32;
         for (n, frame) in stack.iter().enumerate() {
             let mut parts = frame.split('|');
@@ -180,4 +197,16 @@ fn object_files_without_lines_are_named_with_what_is_known() {
         other.without_lines().iter().map(|file| file.has_names).collect::<Vec<_>>()
     };
     assert_eq!((of(&[24, 24], &[8]), of(&[24], &[8, 8])), (vec![true], vec![false]), "names of most count");
+}
+
+#[test]
+fn what_the_loader_calls_is_a_constructor_where_it_has_no_name() {
+    let stacks: [(&[&str], &[u64]); 3] = [
+        (&["||", CALLED_BY, "call_init||", CALLED_BY, "_dl_init||"], &[72_704]),
+        (&["init_cacheinfo||", CALLED_BY, "call_init||", CALLED_BY, "_dl_init||"], &[16]),
+        (&["||", CALLED_BY, "_dl_init||"], &[8]),
+    ];
+    let loader = analysis_of("/lib64/ld-linux-x86-64.so.2", &stacks);
+    assert_eq!(places(&loader), ["?", "constructor", "init_cacheinfo"]);
+    assert_eq!(places(&analysis(&stacks[..1])), ["?"], "that of a program may be anything");
 }

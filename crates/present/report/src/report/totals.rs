@@ -107,6 +107,13 @@ pub(crate) fn rss_note(analysis: &Analysis, diagnosis: &Diagnosis) -> String {
         (_, Some(look)) if look.before > look.not_heap && look.before > look.live => {
             format!("{} of it from before the recording", share(look.before.0, look.rss.0))
         }
+        // Memory that was asked for and never touched, for instance.
+        _ if factor < 0.95 => {
+            format!(
+                "{} of the live peak",
+                share(analysis.memory.peak_rss.0, analysis.totals.peak_live_bytes.0)
+            )
+        }
         _ if factor < 100.0 => format!("{factor:.1} times the live peak"),
         _ => "mostly not heap".to_owned(),
     }

@@ -112,6 +112,24 @@ fn without_findings_there_are_bullets() {
 }
 
 #[test]
+fn a_resident_set_below_the_live_peak_is_a_share_of_it() {
+    let report = |rss| {
+        let mut analysis = analysis(&Sampled::default());
+        analysis.totals.peak_live_bytes = Bytes(1_000_000);
+        (analysis.memory.peak_rss, analysis.accounting.at_peak) = (Bytes(rss), None);
+        text(&analysis, &Diagnosis::default(), &TextOptions::default(), STYLE)
+    };
+    for (rss, words) in [
+        (43_000, "4.3 % of the live peak"),
+        (1_800_000, "1.8 times the live peak"),
+        (200_000_000, "mostly not heap"),
+    ] {
+        let report = report(rss);
+        assert!(report.contains(words), "{report}");
+    }
+}
+
+#[test]
 fn new_pages_of_large_blocks_are_time_although_no_call_takes_it() {
     let report = |copy, system_ns| {
         let mut analysis = analysis(&Sampled { takes: Some(1), copy, ..Sampled::default() });

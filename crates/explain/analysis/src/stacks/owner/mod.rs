@@ -57,7 +57,8 @@ pub fn owner_of(facts: &FrameFacts<'_>) -> Owner {
 /// constructor; the compiler writes most of them) is passed over to whoever asked for the copy. Where nothing of the
 /// user's is on the stack, as on the threads of a thread pool: the nearest one of a dependency. Only where there is no
 /// such frame either, one of a standard library or of the system. `None` if all frames are heapwise's. A frame without a name says less
-/// than its caller, but for an interpreter's: how that calls a module says nothing of what the module does.
+/// than its caller, but for an interpreter's: how that calls a module says nothing of what the module does. Nor does the function with
+/// which a program or a thread begins, which has all that happens further in.
 ///
 /// Beside each frame is what is known to be the best further out, itself included; `facts_of` is asked for the frames that matter
 /// only.
@@ -66,9 +67,12 @@ pub(crate) fn nearest_frame<'a, F: Copy>(
     facts_of: impl Fn(F) -> FrameFacts<'a>,
 ) -> Option<usize> {
     let mut best: Option<(Rank, usize)> = None;
+    // The best one, if it has no name.
+    let mut nameless = None;
     let mut called = None;
     let mut is_of_module = false;
-    for (at, (frame, owner, outwards)) in frames.enumerate() {
+    let mut frames = frames.enumerate().peekable();
+    while let Some((at, (frame, owner, outwards))) = frames.next() {
         // PERF: an interpreter has hundreds of frames, and mostly none of them is better than the first.
         if best.is_some_and(|(known, _)| known <= outwards.0) {
             break;
@@ -87,8 +91,14 @@ pub(crate) fn nearest_frame<'a, F: Copy>(
             is_of_module = false;
             continue;
         }
+        let begins = frames.peek().is_none_or(|(_, (.., beyond))| *beyond > BestRank::WITHOUT_NAME);
+        let is_same_module = |first: &F| facts_of(*first).module == facts.module;
+        if nameless.is_some_and(|(first, frame)| at - first > NEAR && begins && is_same_module(&frame)) {
+            continue;
+        }
         if best.is_none_or(|(known, _)| rank < known) {
             best = Some((rank, at));
+            nameless = rank.is_without_name().then_some((at, frame));
             is_of_module = rank == Rank::DependencyWithoutName && !interprets();
         }
         // Nothing is better, and the rest of the stack may be long.
@@ -98,6 +108,9 @@ pub(crate) fn nearest_frame<'a, F: Copy>(
     }
     best.map(|(_, at)| at)
 }
+
+/// How much further out the first function of a program may be and still say what a function without a name does.
+const NEAR: usize = 2;
 
 /// How well a frame does as the place of an allocation, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -119,6 +132,12 @@ enum Rank {
     System,
 }
 
+impl Rank {
+    fn is_without_name(self) -> bool {
+        matches!(self, Self::OwnWithoutName | Self::DependencyWithoutName)
+    }
+}
+
 /// The best that some frames can be, by their owners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct BestRank(Rank);
@@ -126,6 +145,8 @@ pub(crate) struct BestRank(Rank);
 impl BestRank {
     /// Of no frames at all.
     pub(crate) const NONE: Self = Self(Rank::System);
+    /// No better than a package's, of which not even the name is known.
+    const WITHOUT_NAME: Self = Self(Rank::DependencyWithoutName);
 
     /// Of these and of one more.
     pub(crate) fn and(self, owner: Owner) -> Self {
@@ -417,6 +438,32 @@ mod tests {
         let glib = "/usr/lib/x86_64-linux-gnu/libglib-2.0.so.0";
         let (named, bare) = (format!("g_hash_table_new||{glib}"), format!("||{glib}"));
         assert_eq!(nearest(&[MALLOC, &bare, &named, "||/usr/bin/app"]), Some(2), "a name leads further");
+    }
+
+    #[test]
+    fn what_a_program_begins_with_is_no_place_of_what_happens_far_within() {
+        let library = "/usr/lib/libclingo.so.3";
+        let (bare, main) = (format!("||{library}"), format!("gringo_main_||{library}"));
+        let (bare, main, start) = (bare.as_str(), main.as_str(), "_start||/usr/bin/gringo");
+        assert_eq!(nearest(&[MALLOC, bare, bare, bare, bare, main, start]), Some(1));
+        assert_eq!(nearest(&[MALLOC, bare, bare, bare, bare, main]), Some(1), "or a thread with");
+        assert_eq!(nearest(&[MALLOC, bare, bare, main, start]), Some(3), "it is near");
+        assert_eq!(
+            nearest(&[MALLOC, bare, bare, bare, bare, main, "||/usr/bin/app", start]),
+            Some(5),
+            "an entry point"
+        );
+        let near = format!("clingo_ground||{library}");
+        assert_eq!(
+            nearest(&[MALLOC, bare, bare, bare, &near, bare, main, start]),
+            Some(4),
+            "another name is between"
+        );
+        assert_eq!(
+            nearest(&[MALLOC, bare, bare, bare, bare, main, MAIN]),
+            Some(6),
+            "the user's own code comes first"
+        );
     }
 
     #[test]
