@@ -371,6 +371,24 @@ fn threads_that_add_the_same_stacks_agree_on_them() {
 }
 
 #[test]
+fn stacks_are_the_same_by_their_frames_also_where_a_node_has_a_twin() {
+    let session = Session::new();
+    let process = session.joined();
+    let (trie, node) = (&process.trie, |parent, key| process.node(parent, key));
+    let (whole, cut) = (trie.root(false), trie.root(true));
+    let a = node(whole, 0x1000);
+    let ab = node(a, 0x2000);
+    // What two threads make that meet a frame at the same time.
+    let twin = StackId(trie.append(&process.region, None, whole.0, 0x1000).expect("there is memory"));
+    let twin_b = node(twin, 0x2000);
+    assert!(twin != a && twin_b != ab);
+    assert!(trie.are_same(ab, ab) && trie.are_same(ab, twin_b) && trie.are_same(twin, a));
+    assert!(!trie.are_same(a, ab) && !trie.are_same(ab, node(a, 0x3000)));
+    assert!(!trie.are_same(a, node(cut, 0x1000)), "one is whole, the other is cut");
+    assert!(!trie.are_same(ab, StackId::UNKNOWN) && !trie.are_same(StackId::UNKNOWN, ab));
+}
+
+#[test]
 fn names_beyond_the_table_have_one_id_and_those_within_keep_theirs() {
     let session = Session::new();
     let process = session.joined();

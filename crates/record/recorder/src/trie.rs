@@ -157,7 +157,8 @@ impl Trie {
         None
     }
 
-    fn append<G: Growth>(
+    /// Adds a node, also where there is one that is the same: what two threads do that are at it together.
+    pub(crate) fn append<G: Growth>(
         &self,
         memory: &G,
         held: Option<&G::Held<'_>>,
@@ -234,51 +235,6 @@ impl Default for Trie {
 mod tests {
     use super::*;
     use std::collections::HashSet;
-
-    /// Memory that grows on the heap, and is left there.
-    struct Heap(AtomicU32);
-
-    impl Growth for Heap {
-        type Held<'a> = ();
-
-        fn node_count(&self) -> Option<&AtomicU32> {
-            Some(&self.0)
-        }
-
-        fn hold(&self) -> Option<()> {
-            Some(())
-        }
-
-        fn table(&self, _: &(), _: usize, buckets: usize) -> Option<*mut Bucket> {
-            Some(zeroed(buckets))
-        }
-
-        fn chunk(&self, _: &(), _: usize) -> Option<*mut NodeRecord> {
-            Some(zeroed(NODES_PER_CHUNK as usize))
-        }
-    }
-
-    fn zeroed<T>(count: usize) -> *mut T {
-        let layout = std::alloc::Layout::array::<T>(count).expect("it is small");
-        // SAFETY: neither a table nor a chunk is empty.
-        unsafe { std::alloc::alloc_zeroed(layout).cast() }
-    }
-
-    #[test]
-    fn stacks_are_the_same_by_their_frames_also_where_a_node_has_a_twin() {
-        let (trie, heap) = (Trie::new(), Heap(AtomicU32::new(1)));
-        trie.begin(&heap, &()).expect("there is memory");
-        let [whole, cut] = [trie.root(false), trie.root(true)];
-        let a = trie.node(&heap, whole, 0x1000);
-        let ab = trie.node(&heap, a, 0x2000);
-        let twin = StackId(trie.append(&heap, Some(&()), whole.0, 0x1000).expect("there is memory"));
-        let twin_b = trie.node(&heap, twin, 0x2000);
-        assert!(twin != a && twin_b != ab);
-        assert!(trie.are_same(ab, ab) && trie.are_same(ab, twin_b) && trie.are_same(twin, a));
-        assert!(!trie.are_same(a, ab) && !trie.are_same(ab, trie.node(&heap, a, 0x3000)));
-        assert!(!trie.are_same(a, trie.node(&heap, cut, 0x1000)), "one is whole, the other is cut");
-        assert!(!trie.are_same(ab, StackId(0)) && !trie.are_same(StackId(0), ab));
-    }
 
     #[test]
     fn few_addresses_in_many_contexts_are_spread_over_all_buckets() {

@@ -202,7 +202,9 @@ impl RememberedStack {
             _ => None,
         };
         let id = self.remember(end, n_fresh, process);
+        // Where the first frame is a remembered one there is none in between.
         if let Some((kept, fp_slot, checks)) = joined
+            && n_fresh > 0
             && self.depth == kept + n_fresh
         {
             self.remember_segment(first, (kept, fp_slot), checks);
