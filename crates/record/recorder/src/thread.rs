@@ -47,18 +47,25 @@ fn ring_bytes(count: usize, limit: Option<usize>) -> usize {
 /// what makes its walks faster: not for the few stacks of a sample, either.
 fn new_state(index: usize, process: &Process) -> Option<*mut ThreadState> {
     let head = size_of::<ThreadState>().next_multiple_of(16);
-    let has_room = index < FIRST_THREADS || address_space::limit().is_none();
-    let has_memory = has_room && !process.is_sampling();
-    let memory_at = (head + FIRST_BYTES).next_multiple_of(64);
-    let bytes = memory_at + if has_memory { RememberedStack::MEMORY_BYTES } else { 0 };
+    let is_short = address_space::limit().is_some();
+    let has_nodes = (index < FIRST_THREADS || !is_short) && !process.is_sampling();
+    let has_segments = has_nodes && !is_short;
+    // Aligned to lines of the cache.
+    let nodes_at = (head + FIRST_BYTES).next_multiple_of(64);
+    let segments_at =
+        (nodes_at + if has_nodes { RememberedStack::NODE_BYTES } else { 0 }).next_multiple_of(64);
+    let bytes = segments_at + if has_segments { RememberedStack::SEGMENT_BYTES } else { 0 };
     let at = address_space::map_private(bytes)?;
     let state: *mut ThreadState = at.cast();
-    // SAFETY: the memory is fresh, zeroed, which is a valid state, and as large as the three parts, which do not overlap. It is
+    // SAFETY: the memory is fresh, zeroed, which is a valid state, and as large as the parts, which do not overlap. It is
     // used by nothing else.
     unsafe {
         (*state).bytes = bytes;
-        let memory = if has_memory { at.add(memory_at) } else { core::ptr::null_mut() };
-        (*state).stack.begin(at.add(head), memory);
+        let part = |is_there: bool, part: usize| match is_there {
+            true => at.add(part),
+            false => core::ptr::null_mut(),
+        };
+        (*state).stack.begin(at.add(head), part(has_nodes, nodes_at), part(has_segments, segments_at));
     }
     Some(state)
 }

@@ -58,19 +58,18 @@ enum End {
 }
 
 impl RememberedStack {
-    /// Bytes of what makes it faster, and is not there where memory is short.
-    pub const MEMORY_BYTES: usize = Segments::BYTES + NodeCache::BYTES;
+    /// Bytes of memory for nodes, and for segments: what makes it faster, and is not there where memory is short.
+    pub const NODE_BYTES: usize = NodeCache::BYTES;
+    /// See there.
+    pub const SEGMENT_BYTES: usize = Segments::BYTES;
 
-    /// Begins with memory for shallow stacks, and for remembered segments and nodes if there is any.
+    /// Begins with memory for shallow stacks, and for remembered nodes and segments if there is any.
     ///
     /// # Safety
-    /// `tables` is the start of [`FIRST_BYTES`], aligned to eight, and `memory`, unless it is null, of
-    /// [`MEMORY_BYTES`](Self::MEMORY_BYTES), aligned to a line of the cache. The bytes are zeroed and belong to this from now on.
-    pub unsafe fn begin(&mut self, tables: *mut u8, memory: *mut u8) {
-        let (segments, nodes) = match memory.is_null() {
-            true => (memory, memory),
-            false => (memory, memory.wrapping_add(Segments::BYTES)),
-        };
+    /// `tables` is the start of [`FIRST_BYTES`], aligned to eight. Unless they are null, `nodes` is the start of
+    /// [`NODE_BYTES`](Self::NODE_BYTES) and `segments` of [`SEGMENT_BYTES`](Self::SEGMENT_BYTES), aligned to a line of the cache. The
+    /// bytes are zeroed and belong to this from now on.
+    pub unsafe fn begin(&mut self, tables: *mut u8, nodes: *mut u8, segments: *mut u8) {
         // SAFETY: the caller's promise.
         unsafe {
             self.tables.begin(tables);
