@@ -139,7 +139,8 @@ pub(crate) fn find_places(
                 file: names.text(frame.file),
                 module: frame.image.map(|i| images.get(i).path.as_str()),
             };
-            *site.user_frame() = nearest_frame(frames.take(MOST_FRAMES), facts_of);
+            let is_whole = stacks.root(site.stack()) == WHOLE;
+            *site.user_frame() = nearest_frame(frames.take(MOST_FRAMES), is_whole, facts_of);
         }
         if round == MOST_ROUNDS {
             break;

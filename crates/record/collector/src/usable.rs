@@ -182,8 +182,11 @@ impl Probes {
         }
         let library = if is_glibc(&path) {
             None
-        } else if !path.starts_with('/') || !process.is_proven() || is_musl(&path) {
-            // Not a library; a C library, which a program of another one cannot load; or one that cannot be asked for any more, which another process may bring again.
+        } else if is_musl(&path) {
+            // This program has another C library, and cannot load a second one.
+            return;
+        } else if !path.starts_with('/') || !process.is_proven() {
+            // Not a library; or one that cannot be asked for any more, which another process may bring again.
             return;
         } else {
             match Library::of_process(&path, process.info.pid, memory) {

@@ -154,7 +154,7 @@ pub(crate) fn loader_list() -> usize {
     match next_function(c"_r_debug") as usize {
         0 => {
             let at = next_function(c"_dl_debug_addr").cast::<usize>();
-            // SAFETY: null, or the loader's variable.
+            // SAFETY: null, or the loader's variable, a pointer that it has set before it loads anything and never changes.
             unsafe { at.as_ref() }.copied().unwrap_or_default()
         }
         list => list,

@@ -18,8 +18,8 @@ pub(super) struct FullWalk {
 const MOST_OWN_FRAMES: usize = 32;
 
 impl FullWalk {
-    #[inline(always)]
     /// Begins at the frame of this stack pointer and return address.
+    #[inline(always)]
     pub(super) fn from_here(first_sp: usize, first_pc: usize, memory: StackMemory) -> Self {
         let regs = Registers::here();
         // SAFETY: from this function's own stack pointer on, the stack is mapped and in use.

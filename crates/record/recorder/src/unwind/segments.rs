@@ -4,9 +4,10 @@
 //! A walk finds them one after the other, since each leads to the next. Here the words of the stack that they were found by are
 //! compared, all at once: if both ends and these words are the same, so are the frames in between.
 //!
-//! What a frame is called by cannot be known from the frame. Words that have made a difference before tell its callers apart.
+//! Which function has called a frame cannot be known from the frame. Words that have made a difference before tell its callers apart.
 
 use super::frames::{Check, FP_DEAD, Fresh, Remembered};
+use super::memory::StackMemory;
 
 /// Segments that are kept. Each has a place, where it takes that of another one.
 const SEGMENTS: usize = 1 << 10;
@@ -97,7 +98,7 @@ impl Memory {
 
     /// Where the segment of a frame is that the stack as it is now leads to; `None` if the frame is left alone.
     #[inline(always)]
-    fn segment(&self, first: &Fresh, end: usize) -> Option<usize> {
+    fn segment(&self, first: &Fresh, stack: &StackMemory) -> Option<usize> {
         let mut mixed = hash(first);
         let branch = &self.branches[Self::branch(first)];
         if branch.is_of(first) {
@@ -105,10 +106,7 @@ impl Memory {
                 return None;
             }
             for &distance in branch.words() {
-                let at = first.sp + distance as usize;
-                if at < end {
-                    // SAFETY: a word of the current stack, between the pointer and its end: whatever its value, it only leads to a guess.
-                    let word = unsafe { (at as *const usize).read_volatile() };
+                if let Some(word) = stack.word(first.sp.wrapping_add(distance as usize)) {
                     mixed = (mixed.rotate_left(23) ^ word as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
                 }
             }
@@ -138,7 +136,8 @@ impl Segments {
 
     /// Forgets all: their nodes belong to another process.
     pub(super) fn forget(&mut self) {
-        self.stamp = self.stamp.wrapping_add(1);
+        // Zeroed memory has none.
+        self.stamp = self.stamp.wrapping_add(1).max(1);
     }
 
     /// The memory, if the thread has walked so often that it is worth it.
@@ -147,16 +146,17 @@ impl Segments {
         if self.walks < WARM {
             return None;
         }
-        // SAFETY: null, or memory that belongs to this, which is borrowed exclusively; any bytes are valid.
+        // SAFETY: null, or memory that `begin` was given for good and that nothing else refers to; it is borrowed as this is, exclusively.
+        // It is aligned, and any bytes are valid integers.
         unsafe { self.memory.as_mut() }
     }
 
-    /// The segment that begins with this frame, if there is one where the words of the stack up to `end` say.
+    /// The segment that begins with this frame, if there is one where the words of the stack say.
     #[inline(always)]
-    pub(super) fn get(&mut self, first: &Fresh, end: usize) -> Option<&Segment> {
+    pub(super) fn get(&mut self, first: &Fresh, stack: &StackMemory) -> Option<&Segment> {
         let stamp = self.stamp;
         let memory = self.memory()?;
-        let segment = &memory.segments[memory.segment(first, end)?];
+        let segment = &memory.segments[memory.segment(first, stack)?];
         let same_fp = segment.fp == first.fp || segment.key & FP_DEAD != 0;
         let same = segment.sp == first.sp && segment.key & !FP_DEAD == first.key && same_fp;
         (same && segment.stamp == stamp).then_some(segment)
@@ -210,13 +210,13 @@ impl Segments {
         first: (&Fresh, &Remembered),
         outer: (usize, &Remembered),
         proof: impl Iterator<Item = Check>,
-        end: usize,
+        stack: &StackMemory,
     ) {
         let stamp = self.stamp;
         self.walks = (self.walks + 1).min(WARM);
         let Some(memory) = self.memory() else { return };
         let ((first, innermost), (index, known)) = (first, outer);
-        let Some(place) = memory.segment(first, end) else { return };
+        let Some(place) = memory.segment(first, stack) else { return };
         let segment = &mut memory.segments[place];
         // Until it is whole, it is none.
         segment.stamp = 0;
@@ -254,15 +254,10 @@ impl Segment {
     }
 
     /// Where a word of the stack is not what it was, if there is one.
-    ///
-    /// # Safety
-    /// All of the current stack between both ends of the segment can be read.
     #[inline(always)]
-    pub(super) unsafe fn difference(&self) -> Option<usize> {
+    pub(super) fn difference(&self, stack: &StackMemory) -> Option<usize> {
         let checks = self.checks.get(..self.count as usize).unwrap_or_default();
-        // SAFETY: the words are between both ends, the caller's promise.
-        let differs = |check: &&Check| unsafe { (check.at as *const usize).read_volatile() != check.value };
-        checks.iter().find(differs).map(|check| check.at)
+        checks.iter().find(|check| stack.word(check.at) != Some(check.value)).map(|check| check.at)
     }
 }
 
@@ -291,6 +286,11 @@ mod tests {
             self.stack.as_ptr() as usize + 8 * word
         }
 
+        fn memory(&self) -> StackMemory {
+            // SAFETY: the words of the vector, which stays as it is as long as the thread.
+            unsafe { StackMemory::new(self.at(0), self.at(self.stack.len())) }
+        }
+
         fn first(&self, key: u64, fp: usize) -> Fresh {
             Fresh { sp: self.at(4), key, fp, ..Fresh::default() }
         }
@@ -305,18 +305,17 @@ mod tests {
                 Remembered { sp: first.sp, key: first.key | flags, fp: first.fp, node, outer_checks: 0 };
             let checks: Vec<_> =
                 words.iter().map(|&w| Check { at: self.at(w), value: self.stack[w] }).collect();
-            let (known, end) = (self.known(), self.at(64));
-            self.segments.put((first, &innermost), (2, &known), checks.into_iter(), end);
+            let (known, stack) = (self.known(), self.memory());
+            self.segments.put((first, &innermost), (2, &known), checks.into_iter(), &stack);
         }
 
         /// The node that is foretold, if the stack proves it; otherwise the word that differs is noted.
         fn foretell(&mut self, first: &Fresh) -> Option<u32> {
-            let (known, end) = (self.known(), self.at(64));
+            let (known, stack) = (self.known(), self.memory());
             let mut differs = None;
-            if let Some(segment) = self.segments.get(first, end) {
+            if let Some(segment) = self.segments.get(first, &stack) {
                 assert!(segment.leads_to(&known) && segment.outer() == 2);
-                // SAFETY: the words of all segments here are in the stack.
-                differs = unsafe { segment.difference() };
+                differs = segment.difference(&stack);
                 if differs.is_none() {
                     let node = segment.node();
                     self.segments.was_right(first);
@@ -356,8 +355,8 @@ mod tests {
         let mut thread = Thread::new();
         let first = thread.first(0x5000, 1);
         thread.put(&first, 0, 9, &[10]);
-        let (known, end) = (thread.known(), thread.at(64));
-        let segment = thread.segments.get(&first, end).expect("it was put there");
+        let (known, stack) = (thread.known(), thread.memory());
+        let segment = thread.segments.get(&first, &stack).expect("it was put there");
         assert!(segment.leads_to(&known));
         assert!(!segment.leads_to(&Remembered { sp: known.sp + 8, ..known }));
         assert!(!segment.leads_to(&Remembered { node: 4, ..known }));

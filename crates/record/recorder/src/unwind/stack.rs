@@ -155,7 +155,7 @@ impl RememberedStack {
         // it is mapped and in use.
         let memory = unsafe { StackMemory::new(sp, self.stacks.current().end) };
         let Some(first) = innermost(entry, &memory) else { return process.trie.root(true) };
-        if let Some(id) = self.by_segment(&first) {
+        if let Some(id) = self.by_segment(&first, &memory) {
             return id;
         }
         self.walk_and_remember(&first, &memory, process)
@@ -163,25 +163,28 @@ impl RememberedStack {
 
     /// The stack that begins with a frame, if its innermost frames were met before and lead to the remembered stack.
     #[inline(always)]
-    fn by_segment(&mut self, first: &Fresh) -> Option<StackId> {
-        let end = self.stacks.current().end;
+    fn by_segment(&mut self, first: &Fresh, memory: &StackMemory) -> Option<StackId> {
         let mut differs = None;
-        if let Some(segment) = self.segments.get(first, end) {
+        if let Some(segment) = self.segments.get(first, memory) {
             let (outer, node) = (segment.outer(), segment.node());
-            // SAFETY: `outer` is at most `depth`, which is at most the room of the tables.
-            let known = (outer <= self.depth).then(|| unsafe { *self.tables.frames.get_unchecked(outer) });
-            if let Some(known) = known.filter(|known| segment.leads_to(known) && known.sp <= end) {
-                // SAFETY: both of its ends are on the current stack: the entry point's stack pointer, and what was just compared.
-                differs = unsafe { segment.difference() };
+            let known = self.tables.frames.get(outer).filter(|_| outer <= self.depth);
+            if known.is_some_and(|known| segment.leads_to(known)) {
+                differs = segment.difference(memory);
                 if differs.is_none() {
-                    match self.first_difference(known.outer_checks) {
+                    // The return address of that frame is among the words, so it lies on the current stack.
+                    match self.first_difference(self.frame(outer).outer_checks) {
                         None => {
                             self.segments.was_right(first);
                             return Some(StackId(node));
                         }
                         // One of an unprovable frame is no word of the stack.
                         Some(check) => {
-                            differs = Some(self.tables.checks[check].at).filter(|at| *at < end);
+                            differs = self
+                                .tables
+                                .checks
+                                .get(check)
+                                .map(|check| check.at)
+                                .filter(|at| memory.contains(*at));
                         }
                     }
                 }
@@ -206,7 +209,7 @@ impl RememberedStack {
             && n_fresh > 0
             && self.depth == kept + n_fresh
         {
-            self.remember_segment(first, (kept, fp_slot), checks);
+            self.remember_segment((first, memory), (kept, fp_slot), checks);
         }
         // Where the kernel was not asked, the stack may go on: the next walk is to find that out.
         if is_cut && module::postponed() != postponed {
@@ -217,10 +220,15 @@ impl RememberedStack {
 
     /// Remembers the frames from `first` on as a segment that leads to the remembered frame of this place, whose frame pointer was loaded from
     /// `fp_slot`. Its checks begin after so many others.
-    fn remember_segment(&mut self, first: &Fresh, (outer, fp_slot): (usize, usize), checks: usize) {
+    fn remember_segment(
+        &mut self,
+        (first, memory): (&Fresh, &StackMemory),
+        (outer, fp_slot): (usize, usize),
+        checks: usize,
+    ) {
         let (innermost, known) = (*self.frame(self.depth), *self.frame(outer));
         // The last one is the innermost frame's return address, which it is found by.
-        let fresh = &self.tables.checks[checks..self.n_checks - 1];
+        let Some(fresh) = self.tables.checks.get(checks..self.n_checks.saturating_sub(1)) else { return };
         if fp_slot == UNPROVABLE || fresh.iter().any(|check| check.at == never()) {
             return;
         }
@@ -228,8 +236,7 @@ impl RememberedStack {
         let has_frame_pointer = fp_slot != 0 && known.key & FP_DEAD == 0;
         let frame_pointer = has_frame_pointer.then_some(Check { at: fp_slot, value: known.fp });
         let proof = fresh.iter().rev().copied().chain(frame_pointer).chain([return_address]);
-        let end = self.stacks.current().end;
-        self.segments.put((first, &innermost), (outer, &known), proof, end);
+        self.segments.put((first, &innermost), (outer, &known), proof, memory);
     }
 
     /// Walks outwards until a remembered frame proves the rest. Returns how it ended and how many frames are fresh.

@@ -61,9 +61,10 @@ pub fn owner_of(facts: &FrameFacts<'_>) -> Owner {
 /// which a program or a thread begins, which has all that happens further in.
 ///
 /// Beside each frame is what is known to be the best further out, itself included; `facts_of` is asked for the frames that matter
-/// only.
+/// only. A stack that `is_whole` ends with what its thread began with.
 pub(crate) fn nearest_frame<'a, F: Copy>(
     frames: impl Iterator<Item = (F, Owner, BestRank)>,
+    is_whole: bool,
     facts_of: impl Fn(F) -> FrameFacts<'a>,
 ) -> Option<usize> {
     let mut best: Option<(Rank, usize)> = None;
@@ -91,7 +92,8 @@ pub(crate) fn nearest_frame<'a, F: Copy>(
             is_of_module = false;
             continue;
         }
-        let begins = frames.peek().is_none_or(|(_, (.., beyond))| *beyond > BestRank::WITHOUT_NAME);
+        let beyond = frames.peek().map_or(BestRank::NONE, |(_, (.., beyond))| *beyond);
+        let begins = is_whole && beyond > BestRank::WITHOUT_NAME;
         let is_same_module = |first: &F| facts_of(*first).module == facts.module;
         if nameless.is_some_and(|(first, frame)| at - first > NEAR && begins && is_same_module(&frame)) {
             continue;
@@ -395,6 +397,10 @@ mod tests {
     }
 
     fn nearest(stack: &[&str]) -> Option<usize> {
+        nearest_of(stack, true)
+    }
+
+    fn nearest_of(stack: &[&str], is_whole: bool) -> Option<usize> {
         let mut outwards = BestRank::NONE;
         let frames = stack.iter().rev().map(|case| {
             let facts = facts(case);
@@ -402,7 +408,7 @@ mod tests {
             (facts, owner_of(&facts), outwards)
         });
         let frames: Vec<_> = frames.collect();
-        nearest_frame(frames.into_iter().rev(), |facts| facts)
+        nearest_frame(frames.into_iter().rev(), is_whole, |facts| facts)
     }
 
     #[test]
@@ -447,6 +453,8 @@ mod tests {
         let (bare, main, start) = (bare.as_str(), main.as_str(), "_start||/usr/bin/gringo");
         assert_eq!(nearest(&[MALLOC, bare, bare, bare, bare, main, start]), Some(1));
         assert_eq!(nearest(&[MALLOC, bare, bare, bare, bare, main]), Some(1), "or a thread with");
+        let cut = [MALLOC, bare, bare, bare, bare, main];
+        assert_eq!(nearest_of(&cut, false), Some(5), "what is further out is not known");
         assert_eq!(nearest(&[MALLOC, bare, bare, main, start]), Some(3), "it is near");
         assert_eq!(
             nearest(&[MALLOC, bare, bare, bare, bare, main, "||/usr/bin/app", start]),
