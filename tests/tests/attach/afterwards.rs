@@ -112,23 +112,38 @@ fn a_stopped_process_stays_stopped() {
     let program = compile_text("cc", &[], BUSY, folder.path(), "busy");
     let running = started(&program, &["2"], folder.path());
     running.signal(libc::SIGSTOP);
+    // Whether it is stopped, and the ticks that its own code has taken.
     let state = || {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", running.pid())).expect("it is there");
-        stat.rsplit_once(')').map(|(_, rest)| rest.trim_start().starts_with('T'))
+        let (_, rest) = stat.rsplit_once(')').expect("a name in brackets");
+        let fields: Vec<_> = rest.split_whitespace().collect();
+        (fields[0] == "T", fields[11].parse::<u64>().expect("a number"))
     };
-    while state() != Some(true) {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    // Each thread that was let go has to come to a processor before it is seen to be stopped.
+    let stays_stopped = || {
+        let until = Instant::now() + Duration::from_secs(5);
+        while !state().0 {
+            assert!(Instant::now() < until, "it does not stop");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let (_, ticks) = state();
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(state(), (true, ticks), "it stays stopped");
+        ticks
+    };
+    let before = stays_stopped();
     let recording = Recording::new(folder.path());
     let attached = recording.attach(running.pid());
-    assert_eq!(state(), Some(true));
+    // The recorder's work in it takes less than what both threads would do meanwhile.
+    let ticks = stays_stopped() - before;
+    assert!(ticks < 5, "{ticks} ticks of the program");
     running.signal(libc::SIGCONT);
     std::thread::sleep(Duration::from_millis(200));
     running.signal(libc::SIGSTOP);
     std::thread::sleep(Duration::from_millis(50));
     let recorded = detached(&recording, attached);
     assert!(recorded.report().totals.allocations > 100, "{}", recorded.outcome.stderr);
-    assert_eq!(state(), Some(true));
+    stays_stopped();
     running.signal(libc::SIGCONT);
     assert_eq!(ended(running).code(), 5);
 }
