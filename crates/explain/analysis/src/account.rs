@@ -30,9 +30,9 @@ pub fn account_for(snapshot: Snapshot, heap: Heap<'_>) -> Breakdown {
         .iter()
         .for_each(|range| touched_pages.mark(range.start, range.end.saturating_sub(range.start)));
     let mut live: Vec<LiveBlock> =
-        heap.live.iter().map(|&(address, size)| LiveBlock { address, size, site: 0 }).collect();
-    live.sort_unstable_by_key(|block| block.address);
-    let live_bytes = live.iter().map(|block| block.size).sum();
+        heap.live.iter().map(|&(address, size)| LiveBlock::new(address, size, 0)).collect();
+    live.sort_unstable();
+    let live_bytes = live.iter().map(|block| block.size()).sum();
     let heap_snapshot = HeapSnapshot { slot: 0, snapshot, live, live_bytes, before: Default::default() };
     residency::allocator::Allocator::new(heap.allocator, heap.sizes, false)
         .breakdown(&heap_snapshot, &[&touched_pages])

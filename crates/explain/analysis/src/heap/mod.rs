@@ -27,6 +27,7 @@ pub use ledger::CarriedSums;
 pub(crate) use ledger::Ledger;
 pub use lifetimes::Lifetimes;
 pub(crate) use live::LiveBlock;
+pub(crate) use plain::BEFORE;
 pub use recent::FreedAfter;
 pub use sampling::Sampled;
 pub(crate) use sampling::Sampling;

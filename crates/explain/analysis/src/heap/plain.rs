@@ -8,11 +8,26 @@ use crate::totals::Totals;
 use crate::units::Bytes;
 use heapwise_trace::event::{AllocatorNumber, Event};
 
-/// Events whose blocks are looked at together, and how many of them are left when the next ones are.
-const LOOKED_AT: usize = 64;
-const LEFT: usize = 16;
+/// How many events before its turn the memory of a block is asked for. PERF: that of the next event comes in about a hundred
+/// nanoseconds, in which three events are done.
+pub(crate) const BEFORE: usize = 16;
+
+/// PERF: has the memory of an event's block brought into the cache while other events are done.
+#[inline(always)]
+fn ask_for(event: &Event, blocks: &LiveBlocks) {
+    if let Event::Alloc { address, .. } | Event::Free { address, .. } = *event {
+        blocks.prefetch(address.0);
+    }
+}
 
 impl Ledger {
+    /// An event of the thread comes [`BEFORE`] events later.
+    #[inline(always)]
+    pub(crate) fn expect(&self, thread: u32, event: &Event) {
+        let process = self.threads[thread as usize].process;
+        ask_for(event, &self.processes[process as usize].blocks);
+    }
+
     /// Does the events one after another as long as they are plain: allocations by known stacks and frees, possible as
     /// they come, in an epoch that one thread has for itself. Says how many it did. `looked_at` is of how many the blocks were looked
     /// at by then.
@@ -45,10 +60,11 @@ impl Ledger {
         let mut counts = Totals::default();
         let mut done = 0;
         while let Some(event) = events.get(done) {
-            if *looked_at < events.len().min(done + LEFT) {
-                let end = events.len().min(*looked_at + LOOKED_AT);
-                look_at(&events[*looked_at..end], blocks);
-                *looked_at = end;
+            while *looked_at <= done + BEFORE
+                && let Some(next) = events.get(*looked_at)
+            {
+                ask_for(next, blocks);
+                *looked_at += 1;
             }
             match *event {
                 Event::Alloc { address, size, stack, allocator, .. } => {
@@ -180,19 +196,6 @@ impl Ledger {
         (self.peaks, self.overall, self.timeline.highest) = (peaks, overall, highest);
         done
     }
-}
-
-/// PERF: reads the entries of the blocks of the next events, none of which waits for another: the processor fetches them all at
-/// once instead of one after the other.
-#[inline(always)]
-fn look_at(events: &[Event], blocks: &LiveBlocks) {
-    let mut seen = 0;
-    for event in events {
-        if let Event::Alloc { address, .. } | Event::Free { address, .. } = event {
-            seen ^= blocks.peek(address.0);
-        }
-    }
-    std::hint::black_box(seen);
 }
 
 #[cfg(test)]

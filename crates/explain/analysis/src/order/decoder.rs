@@ -1,11 +1,13 @@
-//! A second thread decodes what has many events, a batch ahead of where they are put in order.
+//! A second thread decodes what has many events, some batches ahead of where they are put in order.
 //!
-//! It lives as long as one section is gone through, and is not begun for one whose events are few. Which events are at hand together
-//! does not depend on it: without it the same batches are decoded where they are needed.
+//! It lives as long as one section is gone through, and is not begun for one whose events are few. Whoever needs a batch with which it has
+//! not begun decodes that itself, so it is waited for only in the middle of one. Which events are at hand together does not depend on it.
 
 use heapwise_trace::event::Event;
 use heapwise_trace::file::columns::{Block, BlockEvents, EventsSection};
-use std::sync::mpsc::{Receiver, SendError, Sender, channel};
+use std::collections::VecDeque;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope};
 
 /// For a section of this many events there is a second thread: to decode them takes a millisecond, and to begin a thread a twentieth.
@@ -14,28 +16,81 @@ const MANY: u64 = 1 << 16;
 const LARGE: u64 = 1 << 13;
 /// Events of a batch, 640 KiB: to hand one over takes about as long as to decode four thousand events.
 const BATCH: usize = 1 << 14;
-/// Blocks of a section that are decoded so. Each has two batches.
-const MOST_BLOCKS: usize = 32;
+/// Batches that a block has besides the one that is gone through. PERF: half of them are asked for at a time, since the other thread has
+/// often fallen asleep by then, and to wake it takes long.
+const AHEAD: usize = 4;
+/// Batches of all blocks of a section: 50 MiB.
+const MOST_BATCHES: usize = 80;
 
-/// Some events of a block, and what follows them.
+/// A block that two threads decode, one of them at a time.
 #[derive(Debug)]
-struct Batch<'a> {
-    events: Vec<Event>,
-    rest: BlockEvents<'a>,
-    /// Where it goes when it is decoded. Nothing else holds this, so whoever waits for the batch learns if it is lost.
-    to: Sender<Batch<'a>>,
+struct Shared<'a> {
+    state: Mutex<State<'a>>,
+    /// What was decoded is there, or will not come.
+    is_done: Condvar,
 }
 
-impl Batch<'_> {
-    fn decode(mut self) {
-        self.events.clear();
-        while self.events.len() < BATCH
-            && let Some(event) = self.rest.next()
-        {
-            self.events.push(event);
+#[derive(Debug)]
+struct State<'a> {
+    /// What is left of the block; `None` while a batch is decoded.
+    rest: Option<BlockEvents<'a>>,
+    /// Whether a batch is decoded.
+    is_under_way: bool,
+    decoded: VecDeque<Vec<Event>>,
+    /// Room for more of them.
+    spare: Vec<Vec<Event>>,
+}
+
+impl<'a> Shared<'a> {
+    fn state(&self) -> MutexGuard<'_, State<'a>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits as long as a batch is decoded.
+    fn wait<'s>(&self, state: MutexGuard<'s, State<'a>>) -> MutexGuard<'s, State<'a>> {
+        self.is_done.wait_while(state, |state| state.is_under_way).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Decodes as long as there is room.
+    fn decode_ahead(&self) {
+        loop {
+            let mut state = self.wait(self.state());
+            let Some(room) = state.spare.pop() else { return };
+            self.decode(state, room, |state, events| {
+                if !events.is_empty() {
+                    state.decoded.push_back(events);
+                }
+            });
         }
-        // If it is not waited for, the section was given up.
-        let _ = self.to.clone().send(self);
+    }
+
+    /// Decodes the next batch in place of what is in `events`. `keep` puts it where it belongs, before that after it is decoded.
+    fn decode(
+        &self,
+        mut state: MutexGuard<'_, State<'a>>,
+        mut events: Vec<Event>,
+        keep: impl FnOnce(&mut State<'a>, Vec<Event>),
+    ) {
+        let Some(mut rest) = state.rest.take() else { return };
+        state.is_under_way = true;
+        drop(state);
+        let _under_way = UnderWay(self);
+        events.clear();
+        events.reserve(BATCH);
+        events.extend(rest.by_ref().take(BATCH));
+        let mut state = self.state();
+        state.rest = Some(rest);
+        keep(&mut state, events);
+    }
+}
+
+/// A batch that is decoded. Whoever waits for it is woken at its end, also if decoding has failed.
+struct UnderWay<'s, 'a>(&'s Shared<'a>);
+
+impl Drop for UnderWay<'_, '_> {
+    fn drop(&mut self) {
+        self.0.state().is_under_way = false;
+        self.0.is_done.notify_all();
     }
 }
 
@@ -43,8 +98,10 @@ impl Batch<'_> {
 #[derive(Debug)]
 pub(super) struct Decoder<'a> {
     /// None if there is no thread.
-    jobs: Option<Sender<Batch<'a>>>,
+    jobs: Option<Sender<Arc<Shared<'a>>>>,
     is_worth_it: bool,
+    /// Batches that each block has besides the one that is gone through.
+    ahead: usize,
     /// Blocks that may still be given to it.
     room: usize,
 }
@@ -52,14 +109,16 @@ pub(super) struct Decoder<'a> {
 impl<'a> Decoder<'a> {
     /// Begins a thread if the section is worth it.
     pub(super) fn new<'scope>(scope: &'scope Scope<'scope, 'a>, section: &EventsSection) -> Self {
-        let is_worth_it =
-            section.n_events() >= MANY && section.blocks().any(|block| block.n_events() >= LARGE);
+        let large = section.blocks().filter(|block| block.n_events() >= LARGE).count();
+        let is_worth_it = section.n_events() >= MANY && large > 0;
         let begin = || {
-            let (sender, jobs) = channel::<Batch<'a>>();
-            let decode = move || jobs.into_iter().for_each(Batch::decode);
+            let (sender, jobs) = channel::<Arc<Shared<'a>>>();
+            let decode = move || jobs.into_iter().for_each(|block| block.decode_ahead());
             Builder::new().spawn_scoped(scope, decode).ok().map(|_| sender)
         };
-        Self { jobs: is_worth_it.then(begin).flatten(), is_worth_it, room: MOST_BLOCKS }
+        let ahead = (MOST_BATCHES / large.max(1)).saturating_sub(1).clamp(1, AHEAD);
+        let room = MOST_BATCHES / (ahead + 1);
+        Self { jobs: is_worth_it.then(begin).flatten(), is_worth_it, ahead, room }
     }
 
     /// Takes a block over, if it is worth it and there is room.
@@ -68,42 +127,64 @@ impl<'a> Decoder<'a> {
             return None;
         }
         self.room -= 1;
-        let (to, batches) = channel();
-        let decoded = Decoded { jobs: self.jobs.clone(), batches };
-        let capacity = usize::try_from(block.n_events()).map_or(BATCH, |n| n.min(BATCH));
-        decoded.order(Batch { events: Vec::with_capacity(capacity), rest: block.events(), to });
+        let after_the_first = block.n_events().saturating_sub(1) / BATCH as u64;
+        let ahead = usize::try_from(after_the_first).map_or(self.ahead, |n| n.min(self.ahead));
+        let state = State {
+            rest: Some(block.events()),
+            is_under_way: false,
+            decoded: VecDeque::with_capacity(ahead),
+            spare: (0..ahead).map(|_| Vec::with_capacity(BATCH)).collect(),
+        };
+        let shared = Arc::new(Shared { state: Mutex::new(state), is_done: Condvar::new() });
+        let decoded = Decoded { jobs: self.jobs.clone(), shared, many: ahead.div_ceil(2) };
+        decoded.ask();
         Some(decoded)
     }
 }
 
-/// A block whose next batch is decoded while the last one is gone through.
+/// A block whose next batches are decoded while the last one is gone through.
 #[derive(Debug)]
 pub(super) struct Decoded<'a> {
-    jobs: Option<Sender<Batch<'a>>>,
-    /// One is always under way.
-    batches: Receiver<Batch<'a>>,
+    jobs: Option<Sender<Arc<Shared<'a>>>>,
+    shared: Arc<Shared<'a>>,
+    /// For how many batches there is room when more are asked for.
+    many: usize,
 }
 
 impl<'a> Decoded<'a> {
     /// The next batch in place of the last one; empty if nothing is left.
     pub(super) fn next_into(&self, events: &mut Vec<Event>) {
-        let Ok(mut batch) = self.batches.recv() else { return };
-        std::mem::swap(events, &mut batch.events);
-        self.order(batch);
+        let mut state = self.shared.state();
+        if state.decoded.is_empty() {
+            state = self.shared.wait(state);
+        }
+        let last = std::mem::take(events);
+        let Some(batch) = state.decoded.pop_front() else {
+            return self.shared.decode(state, last, |_, batch| *events = batch);
+        };
+        *events = batch;
+        state.spare.push(last);
+        let has_room = state.spare.len() >= self.many;
+        drop(state);
+        if has_room {
+            self.ask();
+        }
     }
 
     /// What is left: events that are decoded, and the others.
     pub(super) fn into_rest(self) -> Option<(Vec<Event>, BlockEvents<'a>)> {
-        self.batches.recv().ok().map(|batch| (batch.events, batch.rest))
+        let mut state = self.shared.wait(self.shared.state());
+        // Nothing more is to be decoded.
+        state.spare.clear();
+        let decoded = state.decoded.drain(..).flatten().collect();
+        Some((decoded, state.rest.take()?))
     }
 
-    fn order(&self, batch: Batch<'a>) {
-        let refused = match &self.jobs {
-            Some(jobs) => jobs.send(batch).err(),
-            None => Some(SendError(batch)),
-        };
-        if let Some(SendError(batch)) = refused {
-            batch.decode();
+    /// Wants what there is room for.
+    fn ask(&self) {
+        if let Some(jobs) = &self.jobs {
+            // Without the other thread everything is decoded where it is needed.
+            let _ = jobs.send(Arc::clone(&self.shared));
         }
     }
 }
@@ -188,7 +269,7 @@ mod tests {
                 }
                 let ahead = |block| Stream::new(0, LeftOver::default(), Some(block), Some(&mut decoder), 256);
                 let mut streams: Vec<_> = section.blocks().map(ahead).collect();
-                assert_eq!(decoder.room, MOST_BLOCKS - 3);
+                assert_eq!(decoder.room, MOST_BATCHES / (AHEAD + 1) - 3);
                 assert_eq!(read(&mut streams, 7), expected);
             });
         }
@@ -199,7 +280,7 @@ mod tests {
         let section = section(&[events(2 * MANY)]);
         let plain = Stream::new(0, LeftOver::default(), section.blocks().next(), None, 256);
         let all = read(&mut [plain], 1).remove(0);
-        for done in [0, 1, 255, 256, BATCH - 5, BATCH, 5 * BATCH + 1, all.len()] {
+        for done in [0, 1, BATCH - 5, BATCH, 5 * BATCH + 1, all.len()] {
             let left = std::thread::scope(|scope| {
                 let mut decoder = Decoder::new(scope, &section);
                 let block = section.blocks().next();

@@ -4,7 +4,7 @@ use super::decoder::Decoder;
 use super::patience::Patience;
 use super::stream::{LeftOver, Stream, ahead_of_each};
 use crate::clock::Clock;
-use crate::heap::Ledger;
+use crate::heap::{BEFORE, Ledger};
 use crate::observer::{Moment, Observer};
 use crate::residency::{HeapSnapshot, Residency};
 use crate::units::Nanos;
@@ -168,7 +168,7 @@ impl<O: Observer> Sequencer<O> {
         let before = self.residency.before(&line, &snapshot);
         let work = process.blocks.len() as u64 + Residency::pages_of(&snapshot);
         if self.residency.wants(slot, &snapshot, live_bytes) && self.ledger.budget.work(work) {
-            let live = process.blocks.copy(self.residency.spare());
+            let live = process.blocks.copy(self.residency.make_room(slot, &snapshot, live_bytes));
             let heap_snapshot = HeapSnapshot { slot, snapshot, live, live_bytes, before };
             let touched_pages: Vec<_> =
                 line.into_iter().map(|at| &self.ledger.processes[at].touched_pages).collect();
@@ -338,6 +338,9 @@ impl<O: Observer> Sequencer<O> {
                 Some(event) if stream.epoch == epoch => event,
                 _ => return (true, false),
             };
+            if let Some(later) = stream.ahead().get(BEFORE) {
+                self.ledger.expect(thread, later);
+            }
             match event {
                 Event::ThreadJoin { .. } if n > 0 => return (true, true),
                 Event::ThreadCreate { .. } | Event::ThreadJoin { .. } => {

@@ -40,7 +40,7 @@ impl<'a> Allocator<'a> {
     /// Whose a block is.
     #[inline]
     pub(super) fn number(&self, block: &LiveBlock) -> AllocatorNumber {
-        self.of_site.get(block.site as usize).copied().unwrap_or_default()
+        self.of_site.get(block.site() as usize).copied().unwrap_or_default()
     }
 
     /// How large the blocks of one of them are.
@@ -55,13 +55,13 @@ impl<'a> Allocator<'a> {
     /// Bytes in front of a block, and its usable bytes.
     #[inline]
     pub(super) fn extent(&self, block: &LiveBlock, page_bytes: u64) -> (u64, u64) {
-        let Some(sizes) = self.sizes(self.number(block)) else { return (0, block.size) };
+        let Some(sizes) = self.sizes(self.number(block)) else { return (0, block.size()) };
         // A block of glibc at this place in its page has a separate mapping, or would have one of the same size by chance.
         let has_header = sizes.header_bytes > 0;
-        if has_header && block.address % page_bytes == MAPPED_HEADER_BYTES && block.size >= page_bytes {
-            let whole = (block.size + MAPPED_HEADER_BYTES).next_multiple_of(page_bytes);
+        if has_header && block.address() % page_bytes == MAPPED_HEADER_BYTES && block.size() >= page_bytes {
+            let whole = (block.size() + MAPPED_HEADER_BYTES).next_multiple_of(page_bytes);
             return (MAPPED_HEADER_BYTES, whole - MAPPED_HEADER_BYTES);
         }
-        (sizes.header_bytes, sizes.of(block.size))
+        (sizes.header_bytes, sizes.of(block.size()))
     }
 }

@@ -115,7 +115,7 @@ impl Allocator<'_> {
                 Empty::Unaccounted => sum.unaccounted += bytes,
             }
         });
-        let requested = heap_snapshot.live.iter().fold(0u64, |sum, b| sum.saturating_add(b.size));
+        let requested = heap_snapshot.live.iter().fold(0u64, |sum, b| sum.saturating_add(b.size()));
         sum.live_not_resident = Bytes(requested.saturating_sub(sum.live.0));
         let seen = [sum.heap(), sum.before, sum.unrecorded, sum.not_heap, sum.unaccounted];
         let seen = seen.iter().fold(0u64, |sum, part| sum.saturating_add(part.0));

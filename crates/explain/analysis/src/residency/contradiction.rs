@@ -24,10 +24,10 @@ pub(super) fn contradicted(live: &[LiveBlock], allocator: &Allocator<'_>) -> Vec
             continue;
         }
         let Some(sizes) = allocator.sizes(number) else { continue };
-        let end = block.address.saturating_add(sizes.of(block.size));
+        let end = block.address().saturating_add(sizes.of(block.size()));
         let (blocks, overlapping) = counts.entry(number).or_default();
         *blocks += 1;
-        *overlapping += u64::from(end > next.address.saturating_sub(sizes.header_bytes));
+        *overlapping += u64::from(end > next.address().saturating_sub(sizes.header_bytes));
     }
     let contradicted =
         counts.into_iter().filter(|(_, (blocks, overlapping))| overlapping * TOLERANCE > *blocks);
@@ -45,10 +45,10 @@ mod tests {
         let inside = BTreeMap::from([(number, sizes)]);
         let of_site = [AllocatorNumber::BY_NAME, number];
         let allocator = Allocator::new("", None, false).with_sites(&of_site, &inside);
-        let live: Vec<_> =
-            (0..50).map(|i| LiveBlock { address: 4096 + i * distance, size, site: 1 }).collect();
+        let live: Vec<_> = (0..50).map(|i| LiveBlock::new(4096 + i * distance, size, 1)).collect();
         // What another allocator has is not looked at.
-        let others: Vec<_> = live.iter().map(|block| LiveBlock { site: 0, ..*block }).collect();
+        let others: Vec<_> =
+            live.iter().map(|block| LiveBlock::new(block.address(), block.size(), 0)).collect();
         assert_eq!(contradicted(&others, &allocator), []);
         contradicted(&live, &allocator) == [number]
     }

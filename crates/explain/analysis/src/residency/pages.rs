@@ -55,8 +55,13 @@ pub(super) fn each<'a>(
     let extent = |i: usize| {
         let block = &blocks[i];
         let (header, usable) = allocator.extent(block, page_bytes);
-        let start = block.address;
-        (start.saturating_sub(header), start, start.saturating_add(block.size), start.saturating_add(usable))
+        let start = block.address();
+        (
+            start.saturating_sub(header),
+            start,
+            start.saturating_add(block.size()),
+            start.saturating_add(usable),
+        )
     };
     let mut first = 0;
     let mut left = MOST_PAGES;
@@ -65,7 +70,7 @@ pub(super) fn each<'a>(
         for &PageRun { start, pages, huge } in &mapping.runs {
             // Blocks in front of a run lie on pages that are not resident. Searching is faster than going by them.
             first += blocks[first..]
-                .partition_point(|b| b.address.saturating_add(b.size).saturating_add(page_bytes) < start);
+                .partition_point(|b| b.address().saturating_add(b.size()).saturating_add(page_bytes) < start);
             let pages = pages.min(left);
             left -= pages;
             for n in 0..pages {

@@ -19,7 +19,7 @@ pub(crate) fn pinned(
     site_of: &[SiteId],
     place_of: &[u32],
 ) -> Vec<Pinned> {
-    let site = |block: usize| site_of.get(heap_snapshot.live[block].site as usize).copied();
+    let site = |block: usize| site_of.get(heap_snapshot.live[block].site() as usize).copied();
     let place = |site: SiteId| place_of.get(site.0 as usize).copied();
     let mut found: BTreeMap<SiteId, Pinned> = BTreeMap::new();
     let mut last = None;

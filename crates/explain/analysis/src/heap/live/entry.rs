@@ -46,10 +46,10 @@ impl Key {
         self.0 >> 5
     }
 
-    /// How far behind their beginning, and that of those before, in units of 32 bytes, which is the smallest block of glibc.
+    /// Which 128 bytes: four of the smallest blocks of glibc.
     #[inline(always)]
-    pub(super) fn place(self) -> usize {
-        (self.0 >> 2) as usize
+    pub(super) fn part(self) -> usize {
+        (self.0 >> 4) as usize
     }
 }
 
@@ -130,6 +130,11 @@ impl Entry {
     }
 
     #[inline(always)]
+    pub(super) fn has(self, key: Key) -> bool {
+        self.first >> KEY_SHIFT == key.0
+    }
+
+    #[inline(always)]
     pub(super) fn key(self) -> Option<Key> {
         (self.first != 0).then_some(Key(self.first >> KEY_SHIFT))
     }
@@ -149,12 +154,6 @@ impl Entry {
             reallocations: grown as u32,
             slot: (self.first >> SLOT_SHIFT) as u8 & ((1 << SLOT_BITS) - 1),
         })
-    }
-
-    /// Reads it.
-    #[inline(always)]
-    pub(super) fn peek(self) -> u64 {
-        self.first
     }
 }
 
