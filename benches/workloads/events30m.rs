@@ -1,11 +1,11 @@
 //! Thirty million allocator events from 2000 different stacks, mixed sizes, up to 200000 live blocks:
-//! a large recording for measuring the collector, the file and the analysis. Argument: events (30000000).
+//! a large recording for measuring the collector, the file and the analysis. Arguments: events (30000000), places for live blocks, of
+//! which three quarters are taken (200000).
 //! Build: rustc -O --edition 2021 events30m.rs
 
 use std::hint::black_box;
 
 const PATHS: u64 = 2000;
-const LIVE: usize = 200_000;
 
 struct State {
     seed: u64,
@@ -39,7 +39,7 @@ fn replace(state: &mut State) {
         _ => 8 + (r >> 20) % 120,
     };
     // Slots low in the table are used more often, so that lifetimes differ widely.
-    let range = LIVE >> ((r >> 4) % 16);
+    let range = (state.table.len() >> ((r >> 4) % 16)).max(1);
     let slot = &mut state.table[(r >> 32) as usize % range];
     if let Some(old) = slot.take() {
         state.sum += old.capacity() as u64;
@@ -78,7 +78,8 @@ fn walk(path: u64, depth: u32, state: &mut State) {
 
 fn main() {
     let n: u64 = std::env::args().nth(1).map_or(30_000_000, |a| a.parse().expect("a number of events"));
-    let mut state = State { seed: 88_172_645_463_325_252, table: (0..LIVE).map(|_| None).collect(), events: 0, sum: 0 };
+    let live: usize = std::env::args().nth(2).map_or(200_000, |a| a.parse().expect("a number of places"));
+    let mut state = State { seed: 88_172_645_463_325_252, table: (0..live).map(|_| None).collect(), events: 0, sum: 0 };
     let mut path_seed = 1;
     while state.events < n {
         // The product of two numbers makes some paths much hotter than others.

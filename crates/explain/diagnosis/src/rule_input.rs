@@ -126,8 +126,12 @@ fn responsible<'a>(stack: &[Frame<'a>], user: usize) -> (usize, Call<'a>) {
         Purpose::DeserializerScratch,
         Purpose::Deserialized,
     ];
-    // As with the user's own code: who asked for a copy says more than the line that copies.
-    let dependency = (0..user).find(|at| stack[*at].owner == Owner::Dependency && !is_copy(stack, *at));
+    // As with the user's own code: who asked for a copy says more than the line that copies. Without a name, its caller says more.
+    let is_responsible = |at: &usize| {
+        let frame = &stack[*at];
+        frame.owner == Owner::Dependency && frame.function.is_some() && !is_copy(stack, *at)
+    };
+    let dependency = (0..user).find(is_responsible);
     match dependency.filter(|_| !of_serde.contains(&of_user.what)) {
         Some(at) => (at, call(stack, at)),
         None => (user, of_user),
@@ -365,3 +369,20 @@ impl<'a> Part<'a> {
 
 /// So many blocks may be live at one time where they are said to come one after another.
 const MOST_AT_ONCE: u64 = 4;
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Program;
+
+    #[test]
+    fn what_a_library_does_in_functions_without_names_is_its_named_functions() {
+        let mut p = Program::default();
+        p.module("/usr/lib/x86_64-linux-gnu/libhunspell-1.7.so.0");
+        let stack = p.stack(&["||", "||", "Hunspell::Hunspell(char const*)||"]);
+        (0..10).for_each(|_| drop(p.alloc(stack, 9)));
+        let analysis = p.analysis();
+        let input = super::RuleInput::new(&analysis, &|_, _| None);
+        let labels: Vec<_> = input.places.iter().map(|place| place.label()).collect();
+        assert_eq!(labels, ["Hunspell::Hunspell of libhunspell-1.7.so.0"]);
+    }
+}

@@ -3,9 +3,9 @@
 mod remedy;
 
 use crate::idle;
-use crate::units::{bytes, share};
+use crate::units::{bytes, share, time};
 use crate::unseen::Unseen;
-use heapwise_analysis::{Analysis, Breakdown, Bytes};
+use heapwise_analysis::{Analysis, Breakdown, Bytes, Nanos};
 
 /// What dominates resident memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,9 @@ pub struct Verdict {
 /// Live bytes are still rising if they are within this share of their peak when the process ends.
 const STILL_HIGH: f64 = 0.9;
 
+/// The live peak was just before a look at pages if it was not longer ago than this share of the run.
+const JUST_BEFORE: f64 = 0.2;
+
 pub(crate) fn verdict(analysis: &Analysis, unseen: Option<&Unseen>) -> Option<Verdict> {
     let accounting = &analysis.accounting;
     let peak = accounting.at_peak.as_ref()?;
@@ -78,6 +81,13 @@ pub(crate) fn verdict(analysis: &Analysis, unseen: Option<&Unseen>) -> Option<Ve
     };
     if let Some(unseen) = unseen.filter(|unseen| unseen.is_much || kind == VerdictKind::NotHeap) {
         return Some(withheld(unseen));
+    }
+    if kind == VerdictKind::FreePages
+        && !is_idle
+        && !is_returned
+        && let Some(ago) = since_the_live_peak(analysis, moment)
+    {
+        return Some(just_freed(analysis, moment, &when, ago));
     }
     let of = |part: Bytes| format!("{} of {}", bytes(part.0), bytes(moment.rss.0));
     let percent = |part: Bytes| share(part.0, moment.rss.0);
@@ -155,6 +165,33 @@ pub(crate) fn verdict(analysis: &Analysis, unseen: Option<&Unseen>) -> Option<Ve
     Some(Verdict { kind, sentence, remedy })
 }
 
+/// How long before a look at pages the program's live bytes were at their highest, if that is what filled the pages: most of what
+/// is resident was live, and not long before.
+fn since_the_live_peak(analysis: &Analysis, look: &Breakdown) -> Option<Nanos> {
+    let ago = look.time.0.checked_sub(analysis.memory.live_peak_at.0)?;
+    let process = analysis.processes.iter().find(|process| process.index == look.process)?;
+    let was_most = process.totals.peak_live_bytes.0.saturating_mul(2) >= look.rss.0;
+    (was_most && ago as f64 <= JUST_BEFORE * analysis.duration.0 as f64).then_some(Nanos(ago))
+}
+
+/// The pages were full of live blocks a moment before: what they held makes the program as large as it is.
+fn just_freed(analysis: &Analysis, look: &Breakdown, when: &str, ago: Nanos) -> Verdict {
+    Verdict {
+        kind: VerdictKind::Live,
+        sentence: format!(
+            "{when} {} of {} resident ({}) is free pages that were in use {} before, at the live peak of {}",
+            bytes(look.free_pages.0),
+            bytes(look.rss.0),
+            share(look.free_pages.0, look.rss.0),
+            time(ago.0),
+            bytes(analysis.totals.peak_live_bytes.0)
+        ),
+        remedy: "Look at what is live at the peak: that is what has to become smaller. That the pages stay resident matters only to a \
+                 program that runs on after it."
+            .into(),
+    }
+}
+
 /// Why there is no verdict, in its place.
 fn withheld(unseen: &Unseen) -> Verdict {
     Verdict {
@@ -206,7 +243,7 @@ fn holds_at_exit(analysis: &Analysis) -> bool {
 mod tests {
     use super::*;
     use crate::testing::Program;
-    use heapwise_analysis::{BlindSpot, Nanos, Pinned};
+    use heapwise_analysis::{BlindSpot, Pinned};
 
     const MIB: u64 = 1 << 20;
 
@@ -282,6 +319,32 @@ mod tests {
         }));
         let sentence = verdict(&analysis, None).expect("pages were seen").sentence;
         assert!(sentence.starts_with("At 81.9 ms 60.0 MiB of 100 MiB resident"), "{sentence}");
+    }
+
+    #[test]
+    fn pages_that_were_just_freed_are_what_was_live() {
+        let verdict_of = |ago_ms: u64, peak_mib: u64| {
+            let mut analysis = program("/lib/libc.so.6");
+            analysis.duration = Nanos(200_000_000);
+            analysis.memory.live_peak_at = Nanos((150 - ago_ms) * 1_000_000);
+            analysis.totals.peak_live_bytes = Bytes(peak_mib * MIB);
+            analysis.processes[0].totals.peak_live_bytes = Bytes(peak_mib * MIB);
+            analysis.accounting.at_peak = Some(breakdown(|b| {
+                (b.live, b.free_pages, b.time) = (Bytes(MIB), Bytes(80 * MIB), Nanos(150_000_000));
+            }));
+            verdict(&analysis, None).expect("pages were seen")
+        };
+        let just = verdict_of(18, 70);
+        assert_eq!(just.kind, VerdictKind::Live);
+        assert!(
+            just.sentence
+                .ends_with("free pages that were in use 18.0 ms before, at the live peak of 70.0 MiB"),
+            "{just:?}"
+        );
+        assert!(just.remedy.starts_with("Look at what is live at the peak"), "{just:?}");
+        for other in [verdict_of(60, 70), verdict_of(18, 40)] {
+            assert_eq!(other.kind, VerdictKind::FreePages, "{other:?}");
+        }
     }
 
     #[test]
