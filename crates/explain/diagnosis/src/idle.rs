@@ -4,7 +4,7 @@
 //! That is no finding. It is one for a program that goes on like this for a good part of its life, or that ends with its
 //! data in place.
 
-use heapwise_analysis::{Analysis, Breakdown};
+use heapwise_analysis::{Analysis, Breakdown, Nanos};
 
 /// Share of the run during which memory has to be mostly unused.
 const IDLE_SHARE: f64 = 0.2;
@@ -27,6 +27,16 @@ pub(crate) fn idles(analysis: &Analysis, peak: &Breakdown, end: &Breakdown) -> b
     let width = samples.last().map_or(0, |last| last.time.0 / samples.len() as u64);
     let (time, share) = (idle as u64 * width, idle as f64 / samples.len().max(1) as f64);
     share >= IDLE_SHARE && time >= IDLE_NS || share >= MOST_SHARE && time >= ENDING_NS
+}
+
+/// How long before a look at pages the program's live bytes were at their highest, if that is what filled the pages: most of what
+/// is resident was live, and not so long before that anything was to be gained in between.
+pub(crate) fn since_the_live_peak(analysis: &Analysis, look: &Breakdown) -> Option<Nanos> {
+    let ago = look.time.0.checked_sub(analysis.memory.live_peak_at.0)?;
+    let process = analysis.processes.iter().find(|process| process.index == look.process)?;
+    let was_most = process.totals.peak_live_bytes.0.saturating_mul(2) >= look.rss.0;
+    let is_short = ago < IDLE_NS || (ago as f64) < IDLE_SHARE * analysis.duration.0 as f64;
+    (was_most && is_short).then_some(Nanos(ago))
 }
 
 /// Whether this look is like the rest of the run, and not only what is left after clearing up.

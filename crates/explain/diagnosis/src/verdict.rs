@@ -57,9 +57,6 @@ pub struct Verdict {
 /// Live bytes are still rising if they are within this share of their peak when the process ends.
 const STILL_HIGH: f64 = 0.9;
 
-/// The live peak was just before a look at pages if it was not longer ago than this share of the run.
-const JUST_BEFORE: f64 = 0.2;
-
 pub(crate) fn verdict(analysis: &Analysis, unseen: Option<&Unseen>) -> Option<Verdict> {
     let accounting = &analysis.accounting;
     let peak = accounting.at_peak.as_ref()?;
@@ -85,7 +82,7 @@ pub(crate) fn verdict(analysis: &Analysis, unseen: Option<&Unseen>) -> Option<Ve
     if kind == VerdictKind::FreePages
         && !is_idle
         && !is_returned
-        && let Some(ago) = since_the_live_peak(analysis, moment)
+        && let Some(ago) = idle::since_the_live_peak(analysis, moment)
     {
         return Some(just_freed(analysis, moment, &when, ago));
     }
@@ -163,15 +160,6 @@ pub(crate) fn verdict(analysis: &Analysis, unseen: Option<&Unseen>) -> Option<Ve
         _ => remedy::remedy(analysis, kind, moment),
     };
     Some(Verdict { kind, sentence, remedy })
-}
-
-/// How long before a look at pages the program's live bytes were at their highest, if that is what filled the pages: most of what
-/// is resident was live, and not long before.
-fn since_the_live_peak(analysis: &Analysis, look: &Breakdown) -> Option<Nanos> {
-    let ago = look.time.0.checked_sub(analysis.memory.live_peak_at.0)?;
-    let process = analysis.processes.iter().find(|process| process.index == look.process)?;
-    let was_most = process.totals.peak_live_bytes.0.saturating_mul(2) >= look.rss.0;
-    (was_most && ago as f64 <= JUST_BEFORE * analysis.duration.0 as f64).then_some(Nanos(ago))
 }
 
 /// The pages were full of live blocks a moment before: what they held makes the program as large as it is.
@@ -325,12 +313,12 @@ mod tests {
     fn pages_that_were_just_freed_are_what_was_live() {
         let verdict_of = |ago_ms: u64, peak_mib: u64| {
             let mut analysis = program("/lib/libc.so.6");
-            analysis.duration = Nanos(200_000_000);
-            analysis.memory.live_peak_at = Nanos((150 - ago_ms) * 1_000_000);
+            analysis.duration = Nanos(4_000_000_000);
+            analysis.memory.live_peak_at = Nanos((3500 - ago_ms) * 1_000_000);
             analysis.totals.peak_live_bytes = Bytes(peak_mib * MIB);
             analysis.processes[0].totals.peak_live_bytes = Bytes(peak_mib * MIB);
             analysis.accounting.at_peak = Some(breakdown(|b| {
-                (b.live, b.free_pages, b.time) = (Bytes(MIB), Bytes(80 * MIB), Nanos(150_000_000));
+                (b.live, b.free_pages, b.time) = (Bytes(MIB), Bytes(80 * MIB), Nanos(3_500_000_000));
             }));
             verdict(&analysis, None).expect("pages were seen")
         };
@@ -342,7 +330,8 @@ mod tests {
             "{just:?}"
         );
         assert!(just.remedy.starts_with("Look at what is live at the peak"), "{just:?}");
-        for other in [verdict_of(60, 70), verdict_of(18, 40)] {
+        assert_eq!(verdict_of(900, 70).kind, VerdictKind::Live);
+        for other in [verdict_of(1100, 70), verdict_of(18, 40)] {
             assert_eq!(other.kind, VerdictKind::FreePages, "{other:?}");
         }
     }

@@ -64,7 +64,8 @@ impl Rule for FreePages {
     }
 }
 
-/// The look at which the allocator had most free pages, and when that was, if they are many.
+/// The look at which the allocator had most free pages, and when that was, if they are many. While a program frees its data, and just
+/// after it, they are not kept yet.
 fn kept<'a>(input: &'a RuleInput<'a>) -> Option<(&'a Breakdown, String)> {
     let accounting = &input.analysis.accounting;
     let (Some(peak), end) = (&accounting.at_peak, &accounting.at_end) else { return None };
@@ -74,7 +75,12 @@ fn kept<'a>(input: &'a RuleInput<'a>) -> Option<(&'a Breakdown, String)> {
     let last = end.as_ref().unwrap_or(peak);
     let seen =
         [Some((peak, input.analysis.moment(peak))), end.as_ref().map(|end| (end, "at the end".to_owned()))];
-    let seen = seen.into_iter().flatten().filter(|(look, _)| idle::counts(input.analysis, peak, last, look));
+    let is_kept = |look: &Breakdown| {
+        idle::counts(input.analysis, peak, last, look)
+            && (idle::since_the_live_peak(input.analysis, look).is_none()
+                || idle::idles(input.analysis, peak, last))
+    };
+    let seen = seen.into_iter().flatten().filter(|(look, _)| is_kept(look));
     let large = |b: &Breakdown| b.free_pages.0 >= LEAST_BYTES && b.free_pages.0 * 10 >= b.rss.0 * 3;
     seen.filter(|(b, _)| large(b)).max_by_key(|(b, _)| b.free_pages)
 }
@@ -242,5 +248,28 @@ mod tests {
         analysis.accounting = before;
         analysis.processes[0].allocator = "/usr/lib/libjemalloc.so.2".into();
         assert!(found(&analysis)[0].remedy.contains("dirty_decay_ms"));
+    }
+    #[test]
+    fn what_was_live_a_moment_before_is_not_kept() {
+        let found = |ago_ms: u64, most_live: u64| {
+            let mut p = Program::default();
+            let stack = p.stack(&["main|/u/src/a.c|7"]);
+            p.alloc(stack, 24);
+            let mut analysis = p.analysis();
+            analysis.duration = Nanos(4_000_000_000);
+            analysis.memory.live_peak_at = Nanos((3500 - ago_ms) * 1_000_000);
+            analysis.processes[0].totals.peak_live_bytes = Bytes(most_live);
+            analysis.accounting.at_peak = Some(Breakdown {
+                rss: Bytes(100 << 20),
+                free_pages: Bytes(60 << 20),
+                live: Bytes(20 << 20),
+                time: Nanos(3_500_000_000),
+                ..Breakdown::default()
+            });
+            crate::testing::all(&analysis).into_iter().any(|finding| finding.id == "free-pages")
+        };
+        assert!(!found(18, 80 << 20), "the program was freeing its data");
+        assert!(found(1100, 80 << 20), "they had been free for a second");
+        assert!(found(18, 30 << 20), "they had been free before");
     }
 }
