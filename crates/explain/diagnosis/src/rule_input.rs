@@ -379,7 +379,7 @@ mod tests {
         let mut p = Program::default();
         p.module("/usr/lib/x86_64-linux-gnu/libhunspell-1.7.so.0");
         let stack = p.stack(&["||", "||", "Hunspell::Hunspell(char const*)||"]);
-        (0..10).for_each(|_| drop(p.alloc(stack, 9)));
+        p.alloc(stack, 9);
         let analysis = p.analysis();
         let input = super::RuleInput::new(&analysis, &|_, _| None);
         let labels: Vec<_> = input.places.iter().map(|place| place.label()).collect();
