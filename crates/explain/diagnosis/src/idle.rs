@@ -29,12 +29,14 @@ pub(crate) fn idles(analysis: &Analysis, peak: &Breakdown, end: &Breakdown) -> b
     share >= IDLE_SHARE && time >= IDLE_NS || share >= MOST_SHARE && time >= ENDING_NS
 }
 
-/// How long before a look at pages the program's live bytes were at their highest, if that is what filled the pages: most of what
-/// is resident was live, and not so long before that anything was to be gained in between.
+/// How long before a look at pages the program's live bytes were at their highest, if that is what the pages are from: most of what
+/// is resident was live, most of what is free was freed since, and that was not so long before that anything was to be gained in between.
 pub(crate) fn since_the_live_peak(analysis: &Analysis, look: &Breakdown) -> Option<Nanos> {
     let ago = look.time.0.checked_sub(analysis.memory.live_peak_at.0)?;
     let process = analysis.processes.iter().find(|process| process.index == look.process)?;
-    let was_most = process.totals.peak_live_bytes.0.saturating_mul(2) >= look.rss.0;
+    let most = process.totals.peak_live_bytes.0;
+    let freed_since = most.saturating_sub(look.live.0);
+    let was_most = most.saturating_mul(2) >= look.rss.0 && freed_since.saturating_mul(2) >= look.free_pages.0;
     let is_short = ago < IDLE_NS || (ago as f64) < IDLE_SHARE * analysis.duration.0 as f64;
     (was_most && is_short).then_some(Nanos(ago))
 }

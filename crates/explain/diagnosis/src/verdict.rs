@@ -167,15 +167,15 @@ fn just_freed(analysis: &Analysis, look: &Breakdown, when: &str, ago: Nanos) -> 
     Verdict {
         kind: VerdictKind::Live,
         sentence: format!(
-            "{when} {} of {} resident ({}) is free pages that were in use {} before, at the live peak of {}",
+            "{when} {} of {} resident ({}) is free pages, {} after the live peak of {}",
             bytes(look.free_pages.0),
             bytes(look.rss.0),
             share(look.free_pages.0, look.rss.0),
             time(ago.0),
             bytes(analysis.totals.peak_live_bytes.0)
         ),
-        remedy: "Look at what is live at the peak: that is what has to become smaller. That the pages stay resident matters only to a \
-                 program that runs on after it."
+        remedy: "Look at what is live at the peak: that is what has to become smaller. That pages stay resident after it matters only to a \
+                 program that runs on."
             .into(),
     }
 }
@@ -324,11 +324,7 @@ mod tests {
         };
         let just = verdict_of(18, 70);
         assert_eq!(just.kind, VerdictKind::Live);
-        assert!(
-            just.sentence
-                .ends_with("free pages that were in use 18.0 ms before, at the live peak of 70.0 MiB"),
-            "{just:?}"
-        );
+        assert!(just.sentence.ends_with("free pages, 18.0 ms after the live peak of 70.0 MiB"), "{just:?}");
         assert!(just.remedy.starts_with("Look at what is live at the peak"), "{just:?}");
         assert_eq!(verdict_of(900, 70).kind, VerdictKind::Live);
         for other in [verdict_of(1100, 70), verdict_of(18, 40)] {

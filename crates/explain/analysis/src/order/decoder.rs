@@ -64,7 +64,7 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Decodes the next batch in place of what is in `events`. `keep` puts it where it belongs, before that after it is decoded.
+    /// Decodes the next batch in place of what is in `events`. `keep` puts it where it belongs, before anyone decodes the one after it.
     fn decode(
         &self,
         mut state: MutexGuard<'_, State<'a>>,
