@@ -29,18 +29,6 @@ pub(crate) fn idles(analysis: &Analysis, peak: &Breakdown, end: &Breakdown) -> b
     share >= IDLE_SHARE && time >= IDLE_NS || share >= MOST_SHARE && time >= ENDING_NS
 }
 
-/// How long before a look at pages the program's live bytes were at their highest, if that is what the pages are from: most of what
-/// is resident was live, most of what is free was freed since, and that was not so long before that anything was to be gained in between.
-pub(crate) fn since_the_live_peak(analysis: &Analysis, look: &Breakdown) -> Option<Nanos> {
-    let ago = look.time.0.checked_sub(analysis.memory.live_peak_at.0)?;
-    let process = analysis.processes.iter().find(|process| process.index == look.process)?;
-    let most = process.totals.peak_live_bytes.0;
-    let freed_since = most.saturating_sub(look.live.0);
-    let was_most = most.saturating_mul(2) >= look.rss.0 && freed_since.saturating_mul(2) >= look.free_pages.0;
-    let is_short = ago < IDLE_NS || (ago as f64) < IDLE_SHARE * analysis.duration.0 as f64;
-    (was_most && is_short).then_some(Nanos(ago))
-}
-
 /// Whether this look is like the rest of the run, and not only what is left after clearing up.
 pub(crate) fn counts(analysis: &Analysis, peak: &Breakdown, end: &Breakdown, look: &Breakdown) -> bool {
     let process = analysis.processes.iter().find(|process| process.index == look.process);
@@ -48,6 +36,25 @@ pub(crate) fn counts(analysis: &Analysis, peak: &Breakdown, end: &Breakdown, loo
     let most = process.map_or(peak.live, |process| process.totals.peak_live_bytes.max(peak.live));
     let has_its_data = look.live.0 > 0 && look.live.0 as f64 >= KEPT_SHARE * most.0 as f64;
     has_its_data || idles(analysis, peak, end)
+}
+
+/// How long before a look at pages the program's live bytes were at their highest, if that is what the pages are from: most of what
+/// is resident was live, most of what is free was freed since, and that was not so long before that anything was to be gained in between.
+/// `None` if it goes on like this, or ends so with its data in place.
+pub(crate) fn since_the_live_peak(
+    analysis: &Analysis,
+    peak: &Breakdown,
+    last: &Breakdown,
+    look: &Breakdown,
+) -> Option<Nanos> {
+    let is_its_end = std::ptr::eq(look, last) && counts(analysis, peak, last, look);
+    let ago = look.time.0.checked_sub(analysis.memory.live_peak_at.0)?;
+    let process = analysis.processes.iter().find(|process| process.index == look.process)?;
+    let most = process.totals.peak_live_bytes.0;
+    let freed_since = most.saturating_sub(look.live.0);
+    let was_most = most.saturating_mul(2) >= look.rss.0 && freed_since.saturating_mul(2) >= look.free_pages.0;
+    let is_short = ago < IDLE_NS || (ago as f64) < IDLE_SHARE * analysis.duration.0 as f64;
+    (was_most && is_short && !is_its_end && !idles(analysis, peak, last)).then_some(Nanos(ago))
 }
 
 /// Whether the memory of the peak was returned to the system by the end: then free pages at the peak were on their way out.

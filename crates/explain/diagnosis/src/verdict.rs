@@ -80,9 +80,8 @@ pub(crate) fn verdict(analysis: &Analysis, unseen: Option<&Unseen>) -> Option<Ve
         return Some(withheld(unseen));
     }
     if kind == VerdictKind::FreePages
-        && !is_idle
         && !is_returned
-        && let Some(ago) = idle::since_the_live_peak(analysis, moment)
+        && let Some(ago) = idle::since_the_live_peak(analysis, peak, end, moment)
     {
         return Some(just_freed(analysis, moment, &when, ago));
     }

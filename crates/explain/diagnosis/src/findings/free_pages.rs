@@ -77,8 +77,7 @@ fn kept<'a>(input: &'a RuleInput<'a>) -> Option<(&'a Breakdown, String)> {
         [Some((peak, input.analysis.moment(peak))), end.as_ref().map(|end| (end, "at the end".to_owned()))];
     let is_kept = |look: &Breakdown| {
         idle::counts(input.analysis, peak, last, look)
-            && (idle::since_the_live_peak(input.analysis, look).is_none()
-                || idle::idles(input.analysis, peak, last))
+            && idle::since_the_live_peak(input.analysis, peak, last, look).is_none()
     };
     let seen = seen.into_iter().flatten().filter(|(look, _)| is_kept(look));
     let large = |b: &Breakdown| b.free_pages.0 >= LEAST_BYTES && b.free_pages.0 * 10 >= b.rss.0 * 3;
@@ -251,7 +250,7 @@ mod tests {
     }
     #[test]
     fn what_was_live_a_moment_before_is_not_kept() {
-        let found = |ago_ms: u64, most_live: u64| {
+        let found = |ago_ms: u64, most_live: u64, is_cleared_up: bool| {
             let mut p = Program::default();
             let stack = p.stack(&["main|/u/src/a.c|7"]);
             p.alloc(stack, 24);
@@ -259,17 +258,21 @@ mod tests {
             analysis.duration = Nanos(4_000_000_000);
             analysis.memory.live_peak_at = Nanos((3500 - ago_ms) * 1_000_000);
             analysis.processes[0].totals.peak_live_bytes = Bytes(most_live);
-            analysis.accounting.at_peak = Some(Breakdown {
+            let peak = Breakdown {
                 rss: Bytes(100 << 20),
                 free_pages: Bytes(60 << 20),
                 live: Bytes(20 << 20),
                 time: Nanos(3_500_000_000),
                 ..Breakdown::default()
-            });
+            };
+            let end = Breakdown { free_pages: Bytes(80 << 20), live: Bytes(0), ..peak };
+            analysis.accounting.at_peak = Some(peak);
+            analysis.accounting.at_end = is_cleared_up.then_some(end);
             crate::testing::all(&analysis).into_iter().any(|finding| finding.id == "free-pages")
         };
-        assert!(!found(18, 80 << 20), "the program was freeing its data");
-        assert!(found(1100, 80 << 20), "they had been free for a second");
-        assert!(found(18, 30 << 20), "they had been free before");
+        assert!(!found(18, 80 << 20, true), "the program was freeing its data");
+        assert!(found(1100, 80 << 20, true), "they had been free for a second");
+        assert!(found(18, 30 << 20, true), "they had been free before");
+        assert!(found(18, 80 << 20, false), "it ends so, with its data in place");
     }
 }
