@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 /// What a hundred million events may take.
 const SECONDS: f64 = 5.0;
 const PEAK_MIB: f64 = 512.0;
-const KIB_OF_MIB: f64 = 1024.0;
+const KIB: f64 = 1024.0;
 
 /// What is recorded once.
 struct Source {
@@ -90,7 +90,7 @@ pub(crate) fn measure(plan: &Plan<'_>, tools: &[Tool]) -> Result<String> {
             measured.wall_seconds()
         );
         input.seconds.push(measured.wall_seconds());
-        input.peak_mib.push(measured.peak_rss_kib as f64 / KIB_OF_MIB);
+        input.peak_mib.push(measured.peak_rss_kib as f64 / KIB);
     }
     // What heapwise has counted belongs to heaptrack's recording of the same workload, too.
     let events: Vec<(&str, u64)> = inputs.iter().map(|i| (i.name, i.events)).collect();
@@ -126,7 +126,7 @@ fn record(plan: &Plan<'_>, source: &Source, workload: &Workload, tool: &Tool) ->
         name: source.name,
         tool: tool.kind,
         command: reader(tool, &file),
-        recording_mib: bytes as f64 / KIB_OF_MIB / KIB_OF_MIB,
+        recording_mib: bytes as f64 / KIB / KIB,
         events: match tool.kind {
             Kind::Heapwise => crate::run::events(&tools::report(&scratch))?.seen,
             _ => 0,

@@ -51,10 +51,13 @@ pub(crate) fn since_the_live_peak(
     let ago = look.time.0.checked_sub(analysis.memory.live_peak_at.0)?;
     let process = analysis.processes.iter().find(|process| process.index == look.process)?;
     let most = process.totals.peak_live_bytes.0;
+    // The moment is that of all processes together, so it has to be this one's as well.
+    let has_the_peak = most.saturating_mul(10) >= analysis.totals.peak_live_bytes.0.saturating_mul(9);
     let freed_since = most.saturating_sub(look.live.0);
     let was_most = most.saturating_mul(2) >= look.rss.0 && freed_since.saturating_mul(2) >= look.free_pages.0;
     let is_short = ago < IDLE_NS || (ago as f64) < IDLE_SHARE * analysis.duration.0 as f64;
-    (was_most && is_short && !is_its_end && !idles(analysis, peak, last)).then_some(Nanos(ago))
+    (has_the_peak && was_most && is_short && !is_its_end && !idles(analysis, peak, last))
+        .then_some(Nanos(ago))
 }
 
 /// Whether the memory of the peak was returned to the system by the end: then free pages at the peak were on their way out.

@@ -310,17 +310,18 @@ mod tests {
 
     #[test]
     fn pages_that_were_just_freed_are_what_was_live() {
-        let verdict_of = |ago_ms: u64, peak_mib: u64| {
+        let verdict_with = |ago_ms: u64, peak_mib: u64, of_all_mib: u64| {
             let mut analysis = program("/lib/libc.so.6");
             analysis.duration = Nanos(4_000_000_000);
             analysis.memory.live_peak_at = Nanos((3500 - ago_ms) * 1_000_000);
-            analysis.totals.peak_live_bytes = Bytes(peak_mib * MIB);
+            analysis.totals.peak_live_bytes = Bytes(of_all_mib * MIB);
             analysis.processes[0].totals.peak_live_bytes = Bytes(peak_mib * MIB);
             analysis.accounting.at_peak = Some(breakdown(|b| {
                 (b.live, b.free_pages, b.time) = (Bytes(MIB), Bytes(80 * MIB), Nanos(3_500_000_000));
             }));
             verdict(&analysis, None).expect("pages were seen")
         };
+        let verdict_of = |ago_ms, peak_mib| verdict_with(ago_ms, peak_mib, peak_mib);
         let just = verdict_of(18, 70);
         assert_eq!(just.kind, VerdictKind::Live);
         assert!(just.sentence.ends_with("free pages, 18.0 ms after the live peak of 70.0 MiB"), "{just:?}");
@@ -329,6 +330,9 @@ mod tests {
         for other in [verdict_of(1100, 70), verdict_of(18, 40)] {
             assert_eq!(other.kind, VerdictKind::FreePages, "{other:?}");
         }
+        // Where other processes have much, too, it is not known when this one had most.
+        let others = verdict_with(18, 70, 80);
+        assert_eq!(others.kind, VerdictKind::FreePages, "{others:?}");
     }
 
     #[test]
