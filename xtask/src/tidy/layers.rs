@@ -140,6 +140,7 @@ const WINGS: &[Wing] = &[
                     "heapwise-trace",
                 ],
             ),
+            layer("heapwise-installed", "its allocator, for examples in its docs", &["heapwise"]),
         ],
     },
     Wing {

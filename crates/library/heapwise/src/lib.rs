@@ -206,7 +206,7 @@ pub use heapwise_macros::BorrowReport;
 /// a `Result`. In front of attributes that make the runtime of an async test, it counts the test; after them, the runtime, too.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// #[heapwise::budget(allocations = 1, bytes = "1 KiB")]
 /// fn numbers() -> Vec<u64> {
 ///     (0..100).collect()
@@ -217,7 +217,7 @@ pub use heapwise_macros::BorrowReport;
 /// ```
 ///
 /// ```should_panic
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// #[heapwise::budget(bytes = 799)]
 /// fn numbers() -> Vec<u64> {
 ///     (0..100).collect()

@@ -10,7 +10,7 @@ use std::hint::black_box;
 /// What one iteration does.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// let figures = heapwise::bench::count(3, || vec![0u8; 100]);
 /// let max = figures.max;
 /// assert_eq!((max.requests(), max.deallocations, max.allocated_bytes, max.peak_live_bytes), (1, 1, 100, 100));
@@ -36,7 +36,7 @@ impl Iteration {
     /// Allocations and reallocations: the number of requests for memory.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// assert_eq!(heapwise::bench::count(1, || 5).first.requests(), 0);
     /// ```
     #[must_use]
@@ -58,7 +58,7 @@ impl Iteration {
 /// What an iteration does in the mean; of the peak, the mean of the iterations' peaks.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// let mut n = 0;
 /// let figures = heapwise::bench::count(4, || {
 ///     n += 1;
@@ -92,7 +92,7 @@ impl MeanIteration {
     /// Allocations and reallocations: the number of requests for memory.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// assert_eq!(heapwise::bench::count(2, || Box::new(5)).mean.requests(), 1.0);
     /// ```
     #[must_use]
@@ -104,7 +104,7 @@ impl MeanIteration {
 /// What a routine does on the heap in some iterations, the first one apart. `Display` is the line that benchmarks print.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// let mut cache = None;
 /// let figures = heapwise::bench::count(10, || cache.get_or_insert_with(|| vec![1u8; 4096]).len());
 /// assert_eq!((figures.first.allocations, figures.max.allocations), (1, 0));
@@ -131,7 +131,7 @@ pub struct Figures {
 /// What the routine returns is dropped within the iteration. All threads of the process are counted.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// let figures = heapwise::bench::count(5, || "x".repeat(40));
 /// assert_eq!(figures.min, figures.max);
 /// assert_eq!(figures.max.allocated_bytes, 40);
@@ -155,7 +155,7 @@ pub fn count<T>(iterations: u64, mut routine: impl FnMut() -> T) -> Figures {
 /// dropped afterwards, as Criterion's `iter_batched` times it.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// let figures = heapwise::bench::count_batched(5, || vec![3, 1, 2], |mut list| { list.sort(); list });
 /// assert_eq!((figures.max.requests(), figures.max.deallocations), (0, 0));
 /// ```

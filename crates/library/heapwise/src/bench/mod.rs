@@ -78,7 +78,7 @@ use std::io::{self, Write};
 /// The figures are returned, too, if anything was measured; not where benchmarks are tested or listed.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// heapwise::bench::measure("repeat", || "abc".repeat(100));
 /// ```
 ///

@@ -10,7 +10,7 @@ impl Budget {
     /// Runs a closure, and returns what it returns if it kept to the budget.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// let exceeded = heapwise::budget::Budget::new().allocations(0).check(|| Box::new(1)).unwrap_err();
     /// assert_eq!(exceeded.requests(), 1);
     /// ```
@@ -31,7 +31,7 @@ impl Budget {
     /// As [`check`](Budget::check), but panics with the message.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// let numbers = heapwise::budget::Budget::new().allocations(1).assert(|| vec![1, 2, 3]);
     /// assert_eq!(numbers.len(), 3);
     /// ```
@@ -54,7 +54,7 @@ impl Budget {
     /// another allocates more.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// use heapwise::budget::Budget;
     ///
     /// let exceeded = Budget::new().bytes(2999).check_scope(|scope| {
@@ -86,7 +86,7 @@ impl Budget {
     /// As [`check_scope`](Budget::check_scope), but panics with the message.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// heapwise::budget::Budget::new().allocations(0).assert_scope(|scope| scope.handle().run(|| 1 + 1));
     /// ```
     ///
@@ -105,7 +105,7 @@ impl Budget {
     /// The location in the message is that of this call.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # use std::{future::Future, pin::pin, task::{Context, Poll, Waker}};
     /// # fn block_on<F: Future>(future: F) -> F::Output {
     /// #     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) { Poll::Ready(value) => value, Poll::Pending => unreachable!() }
@@ -137,7 +137,7 @@ impl Budget {
     /// As [`check_future`](Budget::check_future), but panics with the message.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # use std::{future::Future, pin::pin, task::{Context, Waker}};
     /// let future = heapwise::budget::Budget::new().allocations(1).assert_future(async { Box::new(1) });
     /// assert!(pin!(future).poll(&mut Context::from_waker(Waker::noop())).is_ready());

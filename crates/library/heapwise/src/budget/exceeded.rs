@@ -21,7 +21,7 @@ const MOST_CHARACTERS: usize = 200;
 /// become names only when they are needed, since that takes a while.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// let exceeded = heapwise::budget::Budget::new().allocations(1).check(|| (Box::new(1), Box::new(2))).unwrap_err();
 /// let text = exceeded.to_string();
 /// assert!(text.starts_with("over the budget of allocations: 2 requests for memory, at most 1 allowed"));
@@ -50,7 +50,7 @@ impl Exceeded {
     /// Allocations and reallocations.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let exceeded = heapwise::budget::Budget::new().allocations(0).check(|| vec![0u8; 100]).unwrap_err();
     /// assert_eq!(exceeded.requests(), 1);
     /// ```
@@ -62,7 +62,7 @@ impl Exceeded {
     /// Bytes of these requests.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let exceeded = heapwise::budget::Budget::new().allocations(0).check(|| vec![0u8; 100]).unwrap_err();
     /// assert_eq!(exceeded.bytes(), 100);
     /// ```
@@ -74,7 +74,7 @@ impl Exceeded {
     /// The highest number of live bytes, above what was live before.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let exceeded = heapwise::budget::Budget::new().allocations(0).check(|| vec![0u8; 100]).unwrap_err();
     /// assert_eq!(exceeded.peak_bytes(), 100);
     /// ```
@@ -86,7 +86,7 @@ impl Exceeded {
     /// Everything that was counted.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let exceeded = heapwise::budget::Budget::new().allocations(0).check(|| vec![0u8; 100]).unwrap_err();
     /// assert_eq!(exceeded.counts().reallocations, 0);
     /// ```
@@ -99,7 +99,7 @@ impl Exceeded {
     /// information.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let exceeded = heapwise::budget::Budget::new().allocations(0).check(|| vec![0u8; 100]).unwrap_err();
     /// assert_eq!(exceeded.sites()[0].bytes, 100);
     /// ```
@@ -121,7 +121,7 @@ impl Exceeded {
     /// always.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let exceeded = heapwise::budget::Budget::new().allocations(0).check(|| vec![0u8; 100]).unwrap_err();
     /// assert!(!exceeded.is_sampled());
     /// ```

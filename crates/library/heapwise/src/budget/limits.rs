@@ -78,7 +78,7 @@ impl fmt::Display for Limit {
 /// the closure keeps it out. `println!` allocates in tests, because their output is kept.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// use heapwise::budget::Budget;
 ///
 /// const SMALL: Budget = Budget::new().allocations(1).bytes(64);
@@ -102,7 +102,7 @@ impl Budget {
     /// Without any limit.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// heapwise::budget::Budget::new().assert(|| vec![1, 2, 3]);
     /// ```
     pub const fn new() -> Self {
@@ -112,7 +112,7 @@ impl Budget {
     /// At most this many requests: allocations and reallocations.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// heapwise::budget::Budget::new().allocations(2).assert(|| vec![Box::new(1)]);
     /// ```
     pub const fn allocations(self, most: u64) -> Self {
@@ -122,7 +122,7 @@ impl Budget {
     /// A limit of requests that is not an upper one.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// use heapwise::budget::{Budget, Limit};
     ///
     /// Budget::new().limit_allocations(Limit::Exactly(1)).assert(|| Box::new(1));
@@ -134,7 +134,7 @@ impl Budget {
     /// At most this many bytes requested, by allocations and, with their new size, by reallocations.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// heapwise::budget::Budget::new().bytes(4096).assert(|| vec![0u8; 4096]);
     /// ```
     pub const fn bytes(self, most: u64) -> Self {
@@ -144,7 +144,7 @@ impl Budget {
     /// A limit of bytes that is not an upper one.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// use heapwise::budget::{Budget, Limit};
     ///
     /// Budget::new().limit_bytes(Limit::Below(4097)).assert(|| vec![0u8; 4096]);
@@ -156,7 +156,7 @@ impl Budget {
     /// At most this many bytes live at a time, above what was live when the closure began.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// heapwise::budget::Budget::new().peak(1024).assert(|| {
     ///     for _ in 0..100 {
     ///         drop(vec![0u8; 1024]);
@@ -170,7 +170,7 @@ impl Budget {
     /// A limit of the peak that is not an upper one.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// use heapwise::budget::{Budget, Limit};
     ///
     /// Budget::new().limit_peak(Limit::Exactly(1024)).assert(|| vec![0u8; 1024]);

@@ -6,7 +6,7 @@
 /// runs; see [`Budget`](crate::budget::Budget). A message may follow, as with [`assert!`].
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// use heapwise::assert_allocations;
 ///
 /// let numbers = assert_allocations!(<= 2, || (0..10).collect::<Vec<_>>());
@@ -17,7 +17,7 @@
 /// It panics if there are more, and names the code that requested them:
 ///
 /// ```should_panic
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// heapwise::assert_allocations!(< 2, || (Box::new(1), Box::new(2)));
 /// ```
 #[macro_export]
@@ -41,7 +41,7 @@ macro_rules! assert_allocations {
 /// A block becomes a closure, so `return` and `?` leave the block and not the function around it.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// use heapwise::assert_no_allocations;
 ///
 /// let mut list = Vec::with_capacity(10);
@@ -51,7 +51,7 @@ macro_rules! assert_allocations {
 /// ```
 ///
 /// ```should_panic
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// heapwise::assert_no_allocations!(|| "text".to_owned());
 /// ```
 #[macro_export]
@@ -64,13 +64,13 @@ macro_rules! assert_no_allocations {
 /// As [`assert_allocations!`](crate::assert_allocations); a reallocation counts with its new size.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// let page = heapwise::assert_allocated_bytes!(<= 4096, || vec![0u8; 4096]);
 /// assert_eq!(page.len(), 4096);
 /// ```
 ///
 /// ```should_panic
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// heapwise::assert_allocated_bytes!(< 4096, || vec![0u8; 4096]);
 /// ```
 #[macro_export]

@@ -6,7 +6,7 @@
 //! checks a function, and [`Budget`] is what is below them.
 //!
 //! ```
-//! # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+//! # use heapwise_installed as _;
 //! use heapwise::{assert_allocations, assert_no_allocations};
 //!
 //! let mut list = assert_allocations!(<= 1, || Vec::with_capacity(10));

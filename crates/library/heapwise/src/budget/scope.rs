@@ -7,7 +7,7 @@ use std::fmt;
 /// handle of it.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// use heapwise::budget::{Budget, Scope};
 ///
 /// fn parallel_sum(numbers: &[u64], scope: &Scope) -> u64 {
@@ -43,7 +43,7 @@ impl Scope {
     /// A handle, to be given to another thread.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// use heapwise::budget::Budget;
     ///
     /// let numbers = Budget::new().bytes(64 << 10).assert_scope(|scope| {
@@ -61,7 +61,7 @@ impl Scope {
 /// With this, another thread does a part of the work under a budget. Clones are equivalent.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// # let budget = heapwise::budget::Budget::new();
 /// budget.assert_scope(|scope| {
 ///     let handles = vec![scope.handle(); 4];
@@ -82,7 +82,7 @@ impl ScopeHandle {
     /// twice. What a thread does after the closure of the scope has returned is not judged.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// let exceeded = heapwise::budget::Budget::new().allocations(0).check_scope(|scope| {
     ///     let handle = scope.handle();
     ///     std::thread::scope(|threads| {
@@ -102,7 +102,7 @@ impl ScopeHandle {
     /// Runs a closure inside of the scope.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// let sum = heapwise::budget::Budget::new().allocations(0).assert_scope(|scope| {
     ///     scope.handle().run(|| 1 + 1)
     /// });
@@ -117,7 +117,7 @@ impl ScopeHandle {
 /// A thread is inside of a scope as long as this lives. It stays on its thread.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// // What it takes to start a thread is this thread's.
 /// heapwise::budget::Budget::new().bytes(4096).assert_scope(|scope| {
 ///     let handle = scope.handle();

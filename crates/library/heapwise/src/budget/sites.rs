@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// Requests for memory with the same stack.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// let exceeded = heapwise::budget::Budget::new().allocations(0).check(|| vec![0u8; 100]).unwrap_err();
 /// let site = &exceeded.sites()[0];
 /// assert_eq!((site.requests, site.bytes), (1, 100));
@@ -35,7 +35,7 @@ pub struct Site {
 /// A function in a stack, and where in it.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// # let exceeded = heapwise::budget::Budget::new().allocations(0).check(|| vec![0u8; 100]).unwrap_err();
 /// for frame in &exceeded.sites()[0].stack {
 ///     println!("{frame}");
@@ -57,7 +57,7 @@ impl Site {
     /// The innermost function of the user's.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let exceeded = heapwise::budget::Budget::new().allocations(0).check(|| vec![0u8; 100]).unwrap_err();
     /// assert!(exceeded.sites()[0].function().contains("main"));
     /// ```

@@ -11,7 +11,7 @@ use std::ops::{Deref, DerefMut};
 /// ```
 /// # use criterion::Criterion;
 /// # use heapwise::criterion::BenchHeap;
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// fn words(c: &mut Criterion) {
 ///     c.bench_heap("words", || "a b c".split(' ').map(str::to_owned).collect::<Vec<_>>());
 /// }
@@ -24,7 +24,7 @@ pub trait BenchHeap<M: Measurement> {
     /// ```
     /// # use criterion::Criterion;
     /// # use heapwise::criterion::BenchHeap;
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// fn sum(c: &mut Criterion) {
     ///     c.bench_heap("sum", || (1..100u64).sum::<u64>());
     /// }
@@ -38,7 +38,7 @@ pub trait BenchHeap<M: Measurement> {
     /// ```
     /// # use criterion::{BatchSize, Criterion};
     /// # use heapwise::criterion::BenchHeap;
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// fn sort(c: &mut Criterion) {
     ///     let setup = || vec![3, 1, 2];
     ///     c.bench_heap_batched("sort", setup, |mut list| { list.sort(); list }, BatchSize::SmallInput);
@@ -59,7 +59,7 @@ pub trait BenchHeap<M: Measurement> {
     /// ```
     /// # use criterion::Criterion;
     /// # use heapwise::criterion::BenchHeap;
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// fn boxes(c: &mut Criterion) {
     ///     let mut group = c.heap_group("boxes");
     ///     for size in [1usize, 10] {
@@ -76,7 +76,7 @@ pub trait BenchHeap<M: Measurement> {
 /// ```
 /// # use criterion::Criterion;
 /// # use heapwise::criterion::BenchHeap;
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// fn boxes(c: &mut Criterion) {
 ///     let mut group = c.heap_group("boxes");
 ///     group.sample_size(10);
@@ -95,7 +95,7 @@ impl<M: Measurement> HeapGroup<'_, M> {
     /// ```
     /// # use criterion::Criterion;
     /// # use heapwise::criterion::BenchHeap;
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// fn list(c: &mut Criterion) {
     ///     c.heap_group("list").bench_heap("of three", || vec![1, 2, 3]);
     /// }
@@ -114,7 +114,7 @@ impl<M: Measurement> HeapGroup<'_, M> {
     /// ```
     /// # use criterion::{BatchSize, Criterion};
     /// # use heapwise::criterion::BenchHeap;
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// fn sort(c: &mut Criterion) {
     ///     let mut group = c.heap_group("sort");
     ///     let setup = || vec![3, 1, 2];
@@ -142,7 +142,7 @@ impl<M: Measurement> HeapGroup<'_, M> {
     /// ```
     /// # use criterion::Criterion;
     /// # use heapwise::criterion::BenchHeap;
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// fn list(c: &mut Criterion) {
     ///     let mut group = c.heap_group("list");
     ///     group.bench_heap("of three", || vec![1, 2, 3]);

@@ -6,7 +6,7 @@ impl Operation {
     /// Counts what this thread does until the guard is dropped.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// let operation = session.operation("collect");
     /// let span = operation.measure_thread();
@@ -22,7 +22,7 @@ impl Operation {
     /// Counts what all threads of the process do until the guard is dropped, whether they work for the operation or not.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// let operation = session.operation("two threads");
     /// let span = operation.measure_process();
@@ -38,7 +38,7 @@ impl Operation {
     /// Counts what this thread does until the guard is dropped, and what other threads do that take part: see [`Scope`].
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// let operation = session.operation("one of two threads");
     /// let scope = operation.measure_scope();
@@ -58,7 +58,7 @@ impl Operation {
     /// Wraps a future, and counts what it does while it is polled: see [`Measured`].
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// # let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     /// let operation = session.operation("answer");

@@ -21,7 +21,7 @@ pin_project! {
     /// is dropped earlier leaves an unfinished span.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// # let runtime = tokio::runtime::Builder::new_multi_thread().build().expect("a runtime");
     /// let operation = session.operation("request");
@@ -58,7 +58,7 @@ impl<F: Future> Measured<F> {
     /// States how many iterations of the work this future is, as [`ThreadSpan::iterations`](crate::ThreadSpan::iterations) does.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// # let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     /// # let operation = session.operation("three");

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// What one iteration does, as a mean over iterations, or as a number that was found for such means.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// let session = heapwise::Session::new();
 /// let operation = session.operation("box");
 /// {
@@ -81,7 +81,7 @@ pub(super) struct Span {
 /// The first span of an operation to end. What is allocated once, such as buffers that grow to their size, is in it.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// let session = heapwise::Session::new();
 /// let operation = session.operation("fill");
 /// let mut buffer: Vec<u8> = Vec::new();

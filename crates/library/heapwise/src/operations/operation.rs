@@ -44,7 +44,7 @@ impl Entry {
 /// It is a handle: copies are the same operation, also on other threads, and it outlives its session.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// let session = heapwise::Session::new();
 /// let operation = session.operation("to_owned");
 /// {
@@ -65,7 +65,7 @@ impl Operation {
     /// Its name.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// assert_eq!(session.operation("parse").name(), "parse");
     /// ```
@@ -77,7 +77,7 @@ impl Operation {
     /// What all iterations of all spans that have ended did together.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// assert_eq!(session.operation("nothing yet").total().requests(), 0);
     /// ```
@@ -89,7 +89,7 @@ impl Operation {
     /// What one iteration does: the total by the iterations. `None` as long as no span has ended.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// assert_eq!(session.operation("nothing yet").mean(), None);
     /// ```
@@ -101,7 +101,7 @@ impl Operation {
     /// Everything that is known of this operation at the moment.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// let operation = session.operation("boxes");
     /// for _ in 0..5 {

@@ -11,7 +11,7 @@ use serde::Serialize;
 /// It may be copied, sent elsewhere, and merged with others. `Display` is the table:
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// let session = heapwise::Session::new();
 /// {
 ///     let _span = session.operation("bytes").measure_thread();
@@ -40,7 +40,7 @@ impl Report {
     /// The operations, in the order in which they were named.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// drop(session.operation("b").measure_thread());
     /// drop(session.operation("a").measure_thread());
@@ -54,7 +54,7 @@ impl Report {
     /// The operation of a name.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// drop(session.operation("a").measure_thread());
     /// let report = session.to_report();
@@ -68,7 +68,7 @@ impl Report {
     /// Whether there were no spans.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// let operation = session.operation("a");
     /// assert!(session.to_report().is_empty());
@@ -82,7 +82,7 @@ impl Report {
     /// later ones.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// use heapwise::{Report, Session};
     ///
     /// let (one, other) = (Session::new(), Session::new());
@@ -123,7 +123,7 @@ impl Report {
     /// `peak_live_bytes` where it is not known.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// drop(session.operation("nothing").measure_thread());
     /// let json: serde_json::Value = serde_json::from_str(&session.to_report().to_json()).expect("it is JSON");
@@ -141,7 +141,7 @@ impl Report {
 /// What is known of one operation.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// let session = heapwise::Session::new();
 /// let operation = session.operation("grow");
 /// for capacity in [16, 32] {
@@ -168,7 +168,7 @@ impl OperationReport {
     /// Its name.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// let operation = session.operation("example");
     /// assert_eq!(operation.report().name(), "example");
@@ -181,7 +181,7 @@ impl OperationReport {
     /// Spans that have ended as they should.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// let operation = session.operation("example");
     /// drop(operation.measure_thread());
@@ -195,7 +195,7 @@ impl OperationReport {
     /// The iterations of these spans.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// let operation = session.operation("example");
     /// drop(operation.measure_thread().iterations(9));
@@ -210,7 +210,7 @@ impl OperationReport {
     /// before they were ready.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// let operation = session.operation("example");
     /// drop(operation.measure_thread().iterations(0));
@@ -224,7 +224,7 @@ impl OperationReport {
     /// How often a thread was in a [`Scope`](crate::Scope) when that ended, or came when it had: what it did is missing.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// let operation = session.operation("example");
     /// let handle = operation.measure_scope().handle();
@@ -239,7 +239,7 @@ impl OperationReport {
     /// What all iterations did together.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// let operation = session.operation("example");
     /// let span = operation.measure_thread();
@@ -256,7 +256,7 @@ impl OperationReport {
     /// What one iteration does: the total by the iterations. `None` if no span has ended as it should.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// let operation = session.operation("example");
     /// assert_eq!(operation.report().mean(), None);
@@ -270,7 +270,7 @@ impl OperationReport {
     /// since it may include work that is done once.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// let operation = session.operation("example");
     /// drop(operation.measure_thread().iterations(3));
@@ -284,7 +284,7 @@ impl OperationReport {
     /// All other spans, and how they differ. `None` if there are none.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// let operation = session.operation("example");
     /// for n in 0..5 {
@@ -302,7 +302,7 @@ impl OperationReport {
     /// The most bytes that were live in a span above what was live at its begin. `None` if it is unknown for all spans.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// let operation = session.operation("example");
     /// for bytes in [30, 70, 20] {

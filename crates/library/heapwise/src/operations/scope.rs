@@ -112,7 +112,7 @@ impl Shared {
 /// With rayon, each job enters the scope on whatever thread it runs:
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// # let session = heapwise::Session::new();
 /// use rayon::prelude::*;
 ///
@@ -162,7 +162,7 @@ impl Scope {
     /// A handle for other threads. Copies are equivalent.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// let scope = session.operation("threads").measure_scope();
     /// let handle = scope.handle();
@@ -176,7 +176,7 @@ impl Scope {
     /// does.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// # let operation = session.operation("threads");
     /// drop(operation.measure_scope().iterations(8));
@@ -208,7 +208,7 @@ impl Drop for Scope {
 /// With this, threads take part in a [`Scope`]. It may be copied and sent to any thread.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// # let session = heapwise::Session::new();
 /// let operation = session.operation("three workers");
 /// let scope = operation.measure_scope();
@@ -234,7 +234,7 @@ impl ScopeHandle {
     /// time, dropped in any order; it is inside as long as it has one.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// let scope = session.operation("work").measure_scope();
     /// let handle = scope.handle();
@@ -256,7 +256,7 @@ impl ScopeHandle {
     /// Calls a function within a guard, and returns what it returns.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// let scope = session.operation("work").measure_scope();
     /// let handle = scope.handle();

@@ -37,7 +37,7 @@ impl Session {
     /// Begins to count.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// let session = heapwise::Session::new();
     /// assert!(session.to_report().is_empty());
     /// ```
@@ -47,7 +47,7 @@ impl Session {
     /// When [`Allocator`](crate::Allocator) is not the global allocator of the program: all counts would be zero, which looks
     /// like success. The message has the lines that are missing.
     ///
-    /// ```should_panic
+    /// ```should_panic,standalone_crate
     /// let session = heapwise::Session::new();
     /// ```
     #[must_use]
@@ -61,7 +61,7 @@ impl Session {
     /// The operation of a name. The same name is the same operation.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// drop(session.operation("parse").measure_thread());
     /// drop(session.operation("parse").measure_thread());
@@ -84,7 +84,7 @@ impl Session {
     /// The current counts, as a value: the operations in the order in which they were named, without those that have no span.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// drop(session.operation("first").measure_thread());
     /// let report = session.to_report();
@@ -104,7 +104,7 @@ impl Session {
     /// and a filter may leave nothing to do.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// drop(session.operation("nothing").measure_thread());
     /// session.print_to_stdout();
@@ -137,7 +137,7 @@ impl Session {
     /// name that may mean something to a file system are replaced.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// assert_eq!(session.save("parsing").expect("nothing to write"), None);
     /// ```

@@ -70,7 +70,7 @@ impl ThreadSpan {
     /// done: the span is then unfinished.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// let operation = session.operation("drain");
     /// let span = operation.measure_thread();
@@ -116,7 +116,7 @@ impl ProcessSpan {
     /// States how many iterations of the work this span covers, as [`ThreadSpan::iterations`] does.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # let session = heapwise::Session::new();
     /// let operation = session.operation("drain");
     /// drop(operation.measure_process().iterations(3));

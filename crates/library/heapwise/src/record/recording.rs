@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 /// # Examples
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// # fn main() -> std::io::Result<()> {
 /// # let folder = std::env::temp_dir().join(format!("heapwise-doc-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder)?;
@@ -43,7 +43,7 @@ pub fn record_to(path: impl AsRef<Path>) -> io::Result<Recording> {
 /// The options of a recording from inside.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// # fn main() -> std::io::Result<()> {
 /// # let path = std::env::temp_dir().join(format!("heapwise-doc-all-{}.hw", std::process::id()));
 /// // Every block, however small.
@@ -65,7 +65,7 @@ impl Recorder {
     /// The usual options: a sample of one block for every 512 KiB; on Linux on x86-64 everything.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # fn main() -> std::io::Result<()> {
     /// # let path = std::env::temp_dir().join(format!("heapwise-doc-options-{}.hw", std::process::id()));
     /// let recording = heapwise::Recorder::options().start(&path)?;
@@ -111,7 +111,7 @@ impl Recording {
     /// Ends the recording and waits until all of it is in the file.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # fn main() -> std::io::Result<()> {
     /// # let path = std::env::temp_dir().join(format!("heapwise-doc-finish-{}.hw", std::process::id()));
     /// let recording = heapwise::record_to(&path)?;

@@ -82,7 +82,7 @@ pub fn start(address: impl ToSocketAddrs) -> io::Result<Server> {
 /// What can be chosen.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// # fn main() -> std::io::Result<()> {
 /// let server = heapwise::serve::Options::new().sample_every_bytes(64 << 10).start("127.0.0.1:0")?;
 /// println!("http://{}/debug/pprof/heap", server.address());

@@ -5,7 +5,7 @@ use std::ops::{Add, AddAssign, Sub};
 /// Counts of calls to the allocator.
 ///
 /// ```
-/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # use heapwise_installed as _;
 /// let session = heapwise::Session::new();
 /// let operation = session.operation("a list that grows");
 /// {
@@ -36,7 +36,7 @@ impl Counts {
     /// Allocations and reallocations: the number of requests for memory.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # fn main() {
     /// let session = heapwise::Session::new();
     /// let operation = session.operation("two");
@@ -55,7 +55,7 @@ impl Counts {
     /// Bytes that were allocated and not freed. Negative where blocks were freed that others had allocated.
     ///
     /// ```
-    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use heapwise_installed as _;
     /// # fn main() {
     /// let session = heapwise::Session::new();
     /// let operation = session.operation("what stays");
