@@ -3,7 +3,7 @@
 //! PERF: a search compares all four keys of a group at once, and what is not there is known from one entry that is empty. How far a
 //! search goes is the same nearly always, so the processor foresees it; with entries in a single row it was another number each time, and
 //! so it was for what moved back after a removal. Only where a group is full does a search go on to the next one, and a
-//! removal looks there for what may move back. There are no marks for what was removed: the heap of a long run is all
+//! removal looks there for what may move back, if anything ever went on from there. There are no marks for what was removed: the heap of a long run is all
 //! removal and insertion, and marks would fill the table again and again.
 
 use super::entry::{Entry, Key};
@@ -49,6 +49,9 @@ pub(super) struct Place {
 #[derive(Debug)]
 pub(super) struct Groups {
     groups: Vec<Group>,
+    /// A bit for each group that an entry went past, which had no room for it. PERF: a sixteenth of the groups have one, where a third are
+    /// full, and to look at the next group is to wait for memory.
+    passed: Vec<u64>,
     /// 64 minus the binary logarithm of the number of groups.
     shift: u32,
 }
@@ -58,7 +61,8 @@ impl Groups {
     pub(super) fn new(log2: u32) -> Self {
         let groups = 1 << log2 >> SLOTS.trailing_zeros();
         debug_assert!(groups >= BESIDE);
-        Self { groups: vec![Group::NONE; groups], shift: 64 - groups.trailing_zeros() }
+        let passed = vec![0; groups.div_ceil(u64::BITS as usize)];
+        Self { groups: vec![Group::NONE; groups], passed, shift: 64 - groups.trailing_zeros() }
     }
 
     /// How many entries there are room for. Whoever fills the table leaves some of them empty.
@@ -107,10 +111,30 @@ impl Groups {
         self.groups[place.group].0[place.slot]
     }
 
-    /// Replaces an entry by one of the same key, or puts one where [`Groups::find`] said that it goes.
+    /// Puts the entry of a key where [`Groups::find`] said that it goes, or replaces the one of the same key.
     #[inline(always)]
-    pub(super) fn put(&mut self, place: Place, entry: Entry) {
+    pub(super) fn put(&mut self, place: Place, key: Key, entry: Entry) {
         self.groups[place.group].0[place.slot] = entry;
+        let home = self.home(key) & (self.groups.len() - 1);
+        if home != place.group {
+            self.pass(home, place.group);
+        }
+    }
+
+    /// Notes that an entry went past the groups from its home on.
+    #[cold]
+    #[inline(never)]
+    fn pass(&mut self, home: usize, group: usize) {
+        let mut at = home;
+        while at != group {
+            self.passed[at / 64] |= 1 << (at % 64);
+            at = self.after(at);
+        }
+    }
+
+    #[inline(always)]
+    fn is_passed(&self, group: usize) -> bool {
+        self.passed[group / 64] >> (group % 64) & 1 != 0
     }
 
     /// Empties a place.
@@ -119,7 +143,7 @@ impl Groups {
         let group = &mut self.groups[place.group];
         let was_full = group.is_full();
         group.0[place.slot] = Entry::NONE;
-        if was_full {
+        if was_full && self.is_passed(place.group) {
             self.move_back(place);
         }
     }
@@ -141,9 +165,13 @@ impl Groups {
                 gap = Place { group, slot };
                 self.groups[group].0[slot] = Entry::NONE;
             }
-            if !is_full {
-                return;
+            if !is_full || !self.is_passed(group) {
+                break;
             }
+        }
+        // Nothing is left that went past it, unless it is the group where the search ended, whose mark says the same.
+        if gap.group != group {
+            self.passed[gap.group / 64] &= !(1 << (gap.group % 64));
         }
     }
 
@@ -151,8 +179,9 @@ impl Groups {
     pub(super) fn doubled(&self) -> Self {
         let mut larger = Self::new(self.n_entries().trailing_zeros() + 1);
         for entry in self.iter() {
-            if let Some(Err(place)) = entry.key().map(|key| larger.find(key)) {
-                larger.put(place, entry);
+            let Some(key) = entry.key() else { continue };
+            if let Err(place) = larger.find(key) {
+                larger.put(place, key, entry);
             }
         }
         larger
@@ -192,13 +221,14 @@ mod tests {
         Some(entry.block(Split::default())?.size)
     }
 
-    /// Every group from an entry's home to where it is has no room.
+    /// Every group from an entry's home to where it is has no room, and is known to have been passed.
     fn is_reached_from_its_home(table: &Groups) -> bool {
         let mask = table.groups.len() - 1;
         table.groups.iter().enumerate().all(|(at, group)| {
             group.0.iter().filter_map(|entry| entry.key()).all(|key| {
                 let home = table.home(key);
-                (0..at.wrapping_sub(home) & mask).all(|n| table.groups[(home + n) & mask].is_full())
+                let before = (0..at.wrapping_sub(home) & mask).map(|n| (home + n) & mask);
+                before.into_iter().all(|group| table.groups[group].is_full() && table.is_passed(group))
             })
         })
     }
@@ -220,7 +250,7 @@ mod tests {
                 prop_assert_eq!(size, truth.get(&address).copied());
                 match found {
                     Err(place) if goes_in && truth.len() + 1 < table.n_entries() => {
-                        table.put(place, entry);
+                        table.put(place, key, entry);
                         truth.insert(address, i as u64);
                     }
                     Ok(place) if !goes_in => {
