@@ -54,7 +54,13 @@ pub(crate) fn passes_over(words: Words, size: usize) -> bool {
 #[inline(always)]
 pub(crate) fn passes_over_in_sample(words: Words, size: usize) -> bool {
     let log2 = PROCESS.sample_log2.load(Ordering::Relaxed);
-    tls::with_countdown(words, |countdown| countdown.passes_over(log2, size as u64))
+    // SAFETY: valid as long as the thread runs; this thread's own words, copied as a whole, and no reference to them lives.
+    let after = unsafe { (*words).countdown }.after(log2, size as u64);
+    if let Some(after) = after {
+        // SAFETY: as above.
+        unsafe { (*words).countdown = after };
+    }
+    after.is_some()
 }
 
 /// Whether nothing is at work on the thread.
@@ -174,9 +180,9 @@ pub(crate) fn freed(words: Words, block: *mut u8, entry: &Entry) {
     turn.push(Event::Free { address: BlockAddress(block as u64), touched });
 }
 
-/// Calls a function of an allocator inside for what is none of the sample. The thread's guard is not set.
+/// Calls a function of an allocator that may call others, for what is none of the sample. The thread's guard is not set.
 #[inline(always)]
-pub(crate) fn pass_inside(words: Words, stack_pointer: usize, call: impl FnOnce() -> usize) -> usize {
+pub(crate) fn pass<T>(words: Words, stack_pointer: usize, call: impl FnOnce() -> T) -> T {
     // SAFETY: this thread's own word, written as a whole; no reference to it lives.
     unsafe { (*words).guard = stack_pointer | guard::REAL };
     let result = call();

@@ -1,7 +1,7 @@
 //! What each interposed function does that hands out blocks, resizes them or takes them back: call the real one, and have
 //! the call described.
 
-use crate::arch::entry::Entry;
+use crate::arch::entry::{Entry, keep_in_memory};
 use crate::arch::tls::{self, Words};
 use crate::describe::{self, freed, handed_out, in_real, resized, resizing, tell_time};
 use crate::process::{A_SAMPLE, EVERYTHING, PROCESS};
@@ -71,20 +71,30 @@ unsafe extern "C" fn malloc_unrecorded(size: usize) -> *mut u8 {
 
 #[inline(never)]
 unsafe extern "C" fn malloc_passed_over(size: usize, sp: usize, fp: usize) -> *mut u8 {
-    let real = real_or!(malloc, bootstrap::allocate(size, 16));
+    // SAFETY: handed on.
+    let Some(real) = real::malloc() else { return unsafe { malloc_unrecorded(size) } };
+    let call = (size, entry!(sp, fp));
+    keep_in_memory(&call);
     let block = match real::may_reenter() {
         // What arrives from the allocator meanwhile is none of the program's.
         // SAFETY: the caller's call.
-        true => in_real(tls::words(), &entry!(sp, fp), || unsafe { real(size) }),
+        true => describe::pass(tls::words(), sp, || unsafe { real(size) }),
         // SAFETY: as above.
         false => unsafe { real(size) },
     };
     if block.is_null() {
-        // A refusal is always recorded, and none of the sample.
-        describe::gives_back(tls::words(), size);
-        handed_out(tls::words(), block, size, 0, AllocFunction::Malloc, &entry!(sp, fp));
+        malloc_refused(&call);
     }
     block
+}
+
+/// A refusal is always recorded, and none of the sample.
+#[cold]
+#[inline(never)]
+fn malloc_refused((size, entry): &(usize, Entry)) {
+    let words = tls::words();
+    describe::gives_back(words, *size);
+    handed_out(words, core::ptr::null_mut(), *size, 0, AllocFunction::Malloc, entry);
 }
 
 #[inline(never)]
@@ -120,27 +130,16 @@ pub unsafe extern "C" fn calloc(count: usize, size: usize, sp: usize, fp: usize)
 /// # Safety
 /// See [`malloc`].
 pub unsafe extern "C" fn free(block: *mut u8, sp: usize, fp: usize) {
-    let todo = Todo::of(|_| describe::is_unknown_in_sample(block));
-    if todo != Todo::Describe
+    // PERF: a block that is none of the sample is not looked at any further, whoever frees it.
+    if Todo::of(|_| describe::is_unknown_in_sample(block)) != Todo::Describe
         && !bootstrap::owns(block)
         && let Some(real) = real::free()
     {
-        return match todo == Todo::PassOver && real::may_reenter() {
-            // SAFETY: the caller's call.
-            true => unsafe { free_passed_over(real, block, sp, fp) },
-            // SAFETY: as above.
-            false => unsafe { real(block) },
-        };
+        // SAFETY: the caller's call.
+        return unsafe { real(block) };
     }
     // SAFETY: handed on.
     unsafe { free_seen(block, sp, fp) }
-}
-
-/// By an allocator that may call functions of ours.
-#[inline(never)]
-unsafe fn free_passed_over(real: unsafe extern "C" fn(*mut u8), block: *mut u8, sp: usize, fp: usize) {
-    // SAFETY: the caller's call.
-    in_real(tls::words(), &entry!(sp, fp), || unsafe { real(block) });
 }
 
 #[inline(never)]

@@ -31,7 +31,8 @@ impl Sampled {
         Some(())
     }
 
-    fn classes(&self) -> Option<&'static [AtomicU8; CLASSES]> {
+    /// Where the classes are from the beginning of a sample on; they stay there.
+    pub(crate) fn classes(&self) -> Option<&'static [AtomicU8; CLASSES]> {
         // SAFETY: null, or the start of memory that stays mapped as long as the recorder is in the process, zeroed at first; any bytes are
         // valid for atomics, which may be shared, and nothing has a reference to it that is not to atomics.
         unsafe { self.memory.load(Ordering::Acquire).as_ref() }

@@ -76,15 +76,19 @@ fn home(pointer: usize) -> usize {
 /// The calling thread's words. Valid as long as the thread runs.
 #[inline(always)]
 pub fn words() -> *mut ThreadWords {
+    known_words().unwrap_or_else(|| find(thread_pointer()))
+}
+
+/// The same where its place is the first that is looked at.
+#[inline(always)]
+pub(crate) fn known_words() -> Option<*mut ThreadWords> {
     let pointer = thread_pointer();
     let slot = &SLOTS[home(pointer)];
-    // PERF: one branch for both. Where the id's place is not known, what is read instead is no slot's.
-    let other_pointer = slot.pointer.load(Ordering::Relaxed) ^ pointer;
-    let other_id = slot.shown.load(Ordering::Relaxed) ^ u64::from(ID.look(pointer));
-    if other_pointer as u64 | other_id == 0 {
-        return slot.words.get();
+    if slot.pointer.load(Ordering::Relaxed) != pointer {
+        return None;
     }
-    find(pointer)
+    // Where the id's place is not known, what is read instead is no slot's.
+    (slot.shown.load(Ordering::Relaxed) == ID.look(pointer).into()).then(|| slot.words.get())
 }
 
 /// Whether the recorder, or an allocator that it has called, is at work on any thread that still runs.

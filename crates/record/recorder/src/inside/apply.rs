@@ -1,18 +1,15 @@
 //! Applies the collector's hooks: compares what is there, moves it, and writes the jump.
 
-use super::calls;
 use super::room::Room;
-use super::{heaps, sizes, slots};
-use crate::arch::jump::{self, MOVED_AT, STUB_BYTES};
+use super::{heaps, sizes, slots, ways};
+use crate::arch::jump;
 use crate::sys::maps::{Code, code_at};
 use crate::sys::{self, Access, PAGE};
 use core::ops::Range;
 use core::sync::atomic::Ordering;
 use heapwise_trace::live::atomics::AtomicU8;
-use heapwise_trace::live::hooks::{Hook, HookKind, JUMP_BYTES, MOST_MOVED, result};
-
-/// Of a stub and the moved code behind it, which begins at a multiple of 16.
-const CODE_BYTES: usize = MOVED_AT + MOST_MOVED;
+use heapwise_trace::live::hooks::{Hook, HookKind, JUMP_BYTES, result};
+use heapwise_trace::live::stub::{CODE_BYTES, MOVED_AT};
 
 /// A hook whose code is written, and whose jump is not.
 #[derive(Clone, Copy)]
@@ -110,7 +107,7 @@ fn prepare(hook: &Hook, rooms: &mut Rooms) -> Result<Option<(usize, [u8; JUMP_BY
         HookKind::VisitBlocks => heaps::note(hook.allocator, address),
         _ => {}
     }
-    let Some(way) = calls::way(hook) else { return Ok(None) };
+    let Some(way) = ways::way(hook) else { return Ok(None) };
     if hook.puts_return && jump::has_shadow_stack() {
         return Err(result::RETURNS_GUARDED);
     }
@@ -118,9 +115,10 @@ fn prepare(hook: &Hook, rooms: &mut Rooms) -> Result<Option<(usize, [u8; JUMP_BY
     let Some(room) = rooms.near(address) else { return Err(result::NO_ROOM) };
     let Some(slot) = slots::take() else { return Err(result::NO_ROOM) };
     let (at, code) = room.take(CODE_BYTES);
-    let (stub, moved) = code.split_at_mut(CODE_BYTES - MOST_MOVED);
-    let moved_at = at + CODE_BYTES - MOST_MOVED;
-    stub[..STUB_BYTES].copy_from_slice(&jump::stub(core::ptr::from_ref(slot) as usize, way));
+    let (stub, moved) = code.split_at_mut(MOVED_AT);
+    let moved_at = at + MOVED_AT;
+    let code = jump::stub(core::ptr::from_ref(slot) as usize, way);
+    stub[..code.len()].copy_from_slice(&code);
     jump::moved(hook, moved_at, moved).ok_or(result::NO_ROOM)?;
     let jump = jump::jump(address, at).ok_or(result::NO_ROOM)?;
     slot.fill(moved_at, address, object, hook);

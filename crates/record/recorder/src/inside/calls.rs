@@ -3,84 +3,28 @@
 //! Stubs and shims add three values to the arguments: the stack pointer and the frame pointer of the caller, and the function's slot. So
 //! unwinding begins at the caller, and nothing of the jump is in a stack.
 
+use super::passing;
 use super::requests::{Request, describe_resize, is_resize, new_size};
 use super::slots::Slot;
-use super::{go, heaps, loaded, passing, process};
 use crate::arch::entry::Entry;
-use crate::arch::jump::Way;
-use crate::arch::tls::{self, Words, waiting};
+use crate::arch::tls::{self, waiting};
 use crate::describe::{
-    forget_time, free_inside, freed, gives_back, hand_out_inside, handed_out_by, in_inside, is_alone,
-    is_unknown, pass_inside, passes_over, resized_in_place, tell_time,
+    forget_time, free_inside, freed, hand_out_inside, handed_out_by, in_inside, is_alone, resized_in_place,
+    tell_time,
 };
-use crate::loadable;
-use crate::process::PROCESS;
 use crate::turn::begin;
 use core::ffi::{CStr, c_char, c_int};
 use heapwise_trace::event::AllocFunction;
-use heapwise_trace::live::hooks::{Arguments, Hook, HookKind};
+use heapwise_trace::live::hooks::HookKind;
 
-crate::shim_of_six!(resize_in_place_shim => resize_in_place);
-crate::shim_of_six!(many_shim => many);
-crate::shim_of_six!(destroy_heap_shim => heaps::destroy);
-crate::shim_of_six!(thread_create_shim => process::thread_create);
-crate::shim_of_six!(thread_join_shim => process::thread_join);
-crate::shim_of_six!(thread_name_shim => process::thread_name);
-crate::shim_of_six!(prctl_shim => process::prctl);
-crate::shim_before!(exit_shim => process::exit);
-crate::shim_before!(system_call_shim => process::system_call);
-crate::shim_before!(execve_shim => loadable::before_execve);
-crate::shim_before!(execveat_shim => loadable::before_execveat);
-crate::shim_before!(loader_changed_shim => loaded::changed);
-crate::shim_before!(fexecve_shim => loadable::before_fexecve);
-
-crate::keeping_shim_of_three!(keeping_allocate_shim => allocate, "");
-crate::keeping_shim_of_three!(keeping_posix_memalign_shim => posix_memalign, "");
-crate::keeping_shim_of_three!(keeping_free_shim => free, "mov rax, qword ptr [rsp + 312]");
-crate::keeping_shim_of_three!(keeping_resize_shim => resize, "");
-
-/// How the stub of a function goes on; `None` for one that is not entered, but called. Callers of some rely on their registers.
-pub(super) fn way(hook: &Hook) -> Option<Way> {
-    let (kind, keeps_registers) = (hook.kind, hook.keeps_registers);
-    let shim = |shim: unsafe extern "C" fn()| Way::Shim(shim as usize);
-    let keeping = |shim: unsafe extern "C" fn()| Way::Keeping(shim as usize);
-    Some(match kind {
-        HookKind::Exit => shim(exit_shim),
-        HookKind::Execve => shim(execve_shim),
-        HookKind::Execveat => shim(execveat_shim),
-        HookKind::Fexecve => shim(fexecve_shim),
-        HookKind::Prctl => shim(prctl_shim),
-        HookKind::SystemCall => shim(system_call_shim),
-        HookKind::GoSystemCall => Way::Shim(go::system_call()),
-        HookKind::LoaderChanged => shim(loader_changed_shim),
-        HookKind::Nallocx | HookKind::VisitBlocks => return None,
-        HookKind::DestroyHeap => shim(destroy_heap_shim),
-        HookKind::ThreadCreate => shim(thread_create_shim),
-        HookKind::ThreadJoin => shim(thread_join_shim),
-        HookKind::ThreadName => shim(thread_name_shim),
-        HookKind::Xallocx | HookKind::PrepareResize => shim(resize_in_place_shim),
-        HookKind::ResizeFrom | HookKind::RpalignedRealloc | HookKind::Duplicate => shim(many_shim),
-        _ if kind.is_of_blocks() && hook.arguments != Arguments::Few => shim(many_shim),
-        HookKind::Internal => Way::Direct(internal as *const () as usize),
-        HookKind::PosixMemalign if keeps_registers => keeping(keeping_posix_memalign_shim),
-        HookKind::PosixMemalign => Way::Direct(posix_memalign as *const () as usize),
-        HookKind::Free if keeps_registers => keeping(keeping_free_shim),
-        HookKind::Free if hook.may_pass_on => Way::Direct(free as *const () as usize),
-        HookKind::Free => Way::Direct(free_plain as *const () as usize),
-        HookKind::Resize | HookKind::ResizeArray if keeps_registers => keeping(keeping_resize_shim),
-        HookKind::Resize | HookKind::ResizeArray | HookKind::ResizeAligned | HookKind::Rallocx => {
-            Way::Direct(resize as *const () as usize)
-        }
-        _ if keeps_registers => keeping(keeping_allocate_shim),
-        HookKind::Allocate if !hook.may_pass_on => Way::Direct(allocate_plain as *const () as usize),
-        HookKind::AllocateAligned if !hook.may_pass_on => {
-            Way::Direct(allocate_aligned_plain as *const () as usize)
-        }
-        _ => Way::Direct(allocate as *const () as usize),
-    })
-}
-
-unsafe extern "C" fn allocate(a: usize, b: usize, c: usize, sp: usize, fp: usize, slot: &Slot) -> usize {
+pub(super) unsafe extern "C" fn allocate(
+    a: usize,
+    b: usize,
+    c: usize,
+    sp: usize,
+    fp: usize,
+    slot: &Slot,
+) -> usize {
     let kind = slot.kind();
     let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
@@ -108,7 +52,7 @@ unsafe extern "C" fn allocate(a: usize, b: usize, c: usize, sp: usize, fp: usize
 }
 
 /// PERF: what most calls are, without a look at what they request, and of what is no wrapper.
-unsafe extern "C" fn allocate_plain(
+pub(super) unsafe extern "C" fn allocate_plain(
     size: usize,
     b: usize,
     c: usize,
@@ -120,7 +64,7 @@ unsafe extern "C" fn allocate_plain(
 }
 
 /// PERF: the same for `f(size, align)`, by which Rust programs call mimalloc.
-unsafe extern "C" fn allocate_aligned_plain(
+pub(super) unsafe extern "C" fn allocate_aligned_plain(
     size: usize,
     align: usize,
     c: usize,
@@ -138,10 +82,6 @@ fn allocate_alone([a, b, c]: [usize; 3], request: &Request, sp: usize, fp: usize
         // SAFETY: handed on.
         return unsafe { allocate(a, b, c, sp, fp, slot) };
     }
-    if PROCESS.is_sampling() && passes_over(words, request.size) {
-        // SAFETY: handed on.
-        return unsafe { allocate_passed_over(a, b, c, sp, fp, slot) };
-    }
     let entry = Entry { stack_pointer: sp, frame_pointer: fp };
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
@@ -151,40 +91,7 @@ fn allocate_alone([a, b, c]: [usize; 3], request: &Request, sp: usize, fp: usize
     hand_out_inside(slot.allocator(), words, (request.size, align), function, &entry, call)
 }
 
-/// A request that is none of the sample.
-///
-/// PERF: a separate function has fewer registers to keep than one that describes.
-#[inline(never)]
-unsafe extern "C" fn allocate_passed_over(
-    a: usize,
-    b: usize,
-    c: usize,
-    sp: usize,
-    fp: usize,
-    slot: &Slot,
-) -> usize {
-    let words = tls::words();
-    // SAFETY: the slot's function, which the caller has called.
-    let real = unsafe { slot.function_of_three() };
-    // SAFETY: the caller's call.
-    let block = pass_inside(words, sp, || unsafe { real(a, b, c) });
-    if block == 0 {
-        refused([a, b, c], words, &Entry { stack_pointer: sp, frame_pointer: fp }, slot);
-    }
-    block
-}
-
-/// A refusal is always recorded, and none of the sample.
-#[cold]
-#[inline(never)]
-fn refused(arguments: [usize; 3], words: Words, entry: &Entry, slot: &Slot) {
-    let request = Request::of(slot.kind(), arguments);
-    gives_back(words, request.size);
-    let (function, align) = request.function();
-    handed_out_by(slot.allocator(), words, core::ptr::null_mut(), (request.size, align), function, entry);
-}
-
-unsafe extern "C" fn posix_memalign(
+pub(super) unsafe extern "C" fn posix_memalign(
     out: *mut *mut u8,
     align: usize,
     size: usize,
@@ -221,7 +128,7 @@ unsafe extern "C" fn posix_memalign(
 }
 
 /// PERF: as [`allocate_plain`].
-unsafe extern "C" fn free_plain(
+pub(super) unsafe extern "C" fn free_plain(
     block: usize,
     b: usize,
     c: usize,
@@ -234,10 +141,6 @@ unsafe extern "C" fn free_plain(
         // SAFETY: handed on.
         return unsafe { free(block, b, c, sp, fp, slot) };
     }
-    if is_unknown(block as *mut u8) {
-        // SAFETY: the caller's call.
-        return unsafe { free_passed_over(block, b, c, sp, words, slot) };
-    }
     let entry = Entry { stack_pointer: sp, frame_pointer: fp };
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
@@ -245,23 +148,14 @@ unsafe extern "C" fn free_plain(
     free_inside(words, block as *mut u8, &entry, || unsafe { real(block, b, c) })
 }
 
-/// PERF: as [`allocate_passed_over`].
-#[inline(never)]
-unsafe extern "C" fn free_passed_over(
+pub(super) unsafe extern "C" fn free(
     block: usize,
     b: usize,
     c: usize,
     sp: usize,
-    words: Words,
+    fp: usize,
     slot: &Slot,
 ) -> usize {
-    // SAFETY: the slot's function, which the caller has called.
-    let real = unsafe { slot.function_of_three() };
-    // SAFETY: the caller's call.
-    pass_inside(words, sp, || unsafe { real(block, b, c) })
-}
-
-unsafe extern "C" fn free(block: usize, b: usize, c: usize, sp: usize, fp: usize, slot: &Slot) -> usize {
     let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
@@ -277,7 +171,14 @@ unsafe extern "C" fn free(block: usize, b: usize, c: usize, sp: usize, fp: usize
 }
 
 /// What an allocator does for itself: the functions that it calls meanwhile are not described.
-unsafe extern "C" fn internal(a: usize, b: usize, c: usize, sp: usize, fp: usize, slot: &Slot) -> usize {
+pub(super) unsafe extern "C" fn internal(
+    a: usize,
+    b: usize,
+    c: usize,
+    sp: usize,
+    fp: usize,
+    slot: &Slot,
+) -> usize {
     let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
@@ -287,7 +188,14 @@ unsafe extern "C" fn internal(a: usize, b: usize, c: usize, sp: usize, fp: usize
     result
 }
 
-unsafe extern "C" fn resize(block: usize, b: usize, c: usize, sp: usize, fp: usize, slot: &Slot) -> usize {
+pub(super) unsafe extern "C" fn resize(
+    block: usize,
+    b: usize,
+    c: usize,
+    sp: usize,
+    fp: usize,
+    slot: &Slot,
+) -> usize {
     let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
@@ -312,7 +220,7 @@ unsafe extern "C" fn resize(block: usize, b: usize, c: usize, sp: usize, fp: usi
 }
 
 /// A function with up to six arguments, the first of which may be a heap: it hands out a block, or gives one another size.
-unsafe extern "C" fn many(
+pub(super) unsafe extern "C" fn many(
     a: usize,
     b: usize,
     c: usize,
@@ -359,7 +267,7 @@ unsafe extern "C" fn many(
 
 /// The block has another size where it is, or not. What cannot be so is a refusal (`xallocx`), or another block, and the caller moves what
 /// is in the first one and frees it.
-unsafe extern "C" fn resize_in_place(
+pub(super) unsafe extern "C" fn resize_in_place(
     block: usize,
     size: usize,
     c: usize,

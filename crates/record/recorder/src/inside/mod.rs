@@ -7,7 +7,9 @@
 //! * [`ask`] asks the collector, and waits for the answer,
 //! * [`room`] has memory for code that is near enough,
 //! * [`apply`] writes the jumps,
+//! * [`ways`] tells how each function is entered,
 //! * [`calls`] has what each function does, and describes it,
+//! * [`sample`] has what that is where only a sample is recorded,
 //! * [`requests`] tells what is requested,
 //! * [`heaps`] has the functions of heaps that a program has beside each other in one allocator,
 //! * [`callable`] has functions that are not entered, but called,
@@ -29,8 +31,10 @@ mod passing;
 mod process;
 mod requests;
 mod room;
+mod sample;
 pub(crate) mod sizes;
 mod slots;
+mod ways;
 
 pub use ask::look;
 pub(crate) use slots::leads_here;

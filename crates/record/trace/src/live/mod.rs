@@ -29,5 +29,6 @@ pub mod node;
 #[cfg(feature = "file")]
 pub mod plan;
 pub mod sizes;
+pub mod stub;
 pub mod traced;
 pub mod words;

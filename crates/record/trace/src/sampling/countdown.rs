@@ -13,8 +13,10 @@ pub const MOST_LOG2: u32 = 30;
 
 /// -ln(1 - 1/weight) in units, by the binary logarithm of the weight. What has a
 /// weight of 1 is always recorded.
+///
+/// PERF: as many as six bits tell apart, so that each logarithm is seen to have one; behind [`MOST_LOG2`] it is that one's.
 #[rustfmt::skip]
-const STEPS: [i64; MOST_LOG2 as usize + 1] = [
+const STEPS: [i64; 64] = [
     i64::MAX, 3_121_657_384_082_680, 1_295_604_874_295_013, 601_371_930_066_063,
     290_655_659_746_208, 142_983_425_899_042, 70_924_294_573_409, 35_322_531_090_877,
     17_626_635_524_235, 8_804_694_158_020, 4_400_195_393_878, 2_199_560_301_291,
@@ -23,6 +25,11 @@ const STEPS: [i64; MOST_LOG2 as usize + 1] = [
     4_294_969_344, 2_147_484_160, 1_073_741_952, 536_870_944,
     268_435_464, 134_217_730, 67_108_865, 33_554_432,
     16_777_216, 8_388_608, 4_194_304,
+    4_194_304, 4_194_304, 4_194_304, 4_194_304, 4_194_304, 4_194_304, 4_194_304, 4_194_304,
+    4_194_304, 4_194_304, 4_194_304, 4_194_304, 4_194_304, 4_194_304, 4_194_304, 4_194_304,
+    4_194_304, 4_194_304, 4_194_304, 4_194_304, 4_194_304, 4_194_304, 4_194_304, 4_194_304,
+    4_194_304, 4_194_304, 4_194_304, 4_194_304, 4_194_304, 4_194_304, 4_194_304, 4_194_304,
+    4_194_304,
 ];
 
 /// One thread's countdown. All zeroes is one that has not begun.
@@ -53,14 +60,18 @@ impl Countdown {
 
     /// Whether a block of this size is none of those that are recorded, where at most 2^`log2` bytes lie between two that are. If it
     /// is one, nothing has changed: [`Self::selects`] says so, too.
-    ///
-    /// PERF: no branch but the one that is nearly always taken.
     #[inline(always)]
     pub fn passes_over(&mut self, log2: u32, size: u64) -> bool {
+        let less = self.after(log2, size);
+        *self = less.unwrap_or(*self);
+        less.is_some()
+    }
+
+    /// What it is when such a block was passed over; `None` if that is one of those that are recorded.
+    #[inline(always)]
+    pub fn after(self, log2: u32, size: u64) -> Option<Self> {
         let step = step(log2, size);
-        let passes_over = self.left >= step;
-        self.left -= if passes_over { step } else { 0 };
-        passes_over
+        (self.left >= step).then(|| Self { left: self.left - step, ..self })
     }
 
     /// A block that was passed over was not there after all, since the allocator has refused it. Otherwise refusals would bring the next block
@@ -95,9 +106,10 @@ impl Countdown {
 /// By how much a countdown is less after a block of this size.
 #[inline(always)]
 fn step(log2: u32, size: u64) -> i64 {
-    // Rounded up: what the next power of two has as its logarithm.
-    let class = u64::BITS - size.saturating_sub(1).leading_zeros();
-    STEPS[(log2.saturating_sub(class)).min(MOST_LOG2) as usize]
+    // Rounded up: what the next power of two has as its logarithm. PERF: of a number that is never 0. Nothing is as large as half of all
+    // addresses, of which the highest bit is lost.
+    let class = (size.saturating_sub(1) << 1 | 1).ilog2();
+    STEPS[log2.saturating_sub(class) as usize % STEPS.len()]
 }
 
 /// SplitMix64 by Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014): numbers that are as far apart as they can
@@ -115,7 +127,7 @@ mod tests {
 
     #[test]
     fn steps_are_those_of_the_weights() {
-        for (log2, step) in (1..).zip(&STEPS[1..]) {
+        for (log2, step) in (1..).zip(&STEPS[1..=MOST_LOG2 as usize]) {
             let exact = -(-(0.5f64.powi(log2))).ln_1p() * ONE;
             assert!((*step as f64 - exact).abs() <= 1e-9 * exact + 1.0, "{log2}: {step} for {exact}");
         }

@@ -7,8 +7,11 @@
 
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-/// Classes of addresses.
-pub const CLASSES: usize = 1 << 16;
+/// Classes of addresses, and their binary logarithm.
+pub const CLASSES: usize = 1 << CLASSES_LOG2;
+pub const CLASSES_LOG2: u32 = 16;
+/// The highest bits of a product with the golden ratio's multiplier are spread evenly. So many of them are the class of an address.
+pub const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Places of one cache line.
 const PLACES: usize = 8;
 /// Bytes of live blocks that there are lines for where nothing is known of the system's memory.
@@ -42,15 +45,14 @@ pub struct Noted<'m> {
     parts: [&'m [Line]; 3],
 }
 
-/// The highest bits of a product with the golden ratio's multiplier are spread evenly.
 #[inline(always)]
 fn hash(address: u64) -> u64 {
-    address.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    address.wrapping_mul(FACTOR)
 }
 
 #[inline(always)]
 fn class(address: u64) -> usize {
-    (hash(address) >> 48) as usize
+    (hash(address) >> (u64::BITS - CLASSES_LOG2)) as usize
 }
 
 /// Whether an address may be that of a recorded block.

@@ -4,6 +4,8 @@
 //! `rbp` the caller's. Adding `rsp` and `rbp` behind the function's own arguments and *jumping* to the hook hands them
 //! over untouched; the hook returns straight to the caller.
 
+use core::arch::asm;
+
 /// Where an entry point was called from.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
@@ -11,6 +13,15 @@ pub struct Entry {
     pub stack_pointer: usize,
     /// The caller's frame-pointer register.
     pub frame_pointer: usize,
+}
+
+/// Has a value written to memory here, if it is looked at later.
+///
+/// PERF: otherwise it waits in registers that have to be saved for it.
+#[inline(always)]
+pub(crate) fn keep_in_memory<T>(value: &T) {
+    // SAFETY: no instruction at all; the address of a value that is valid.
+    unsafe { asm!("/* {} */", in(reg) value, options(nostack, preserves_flags, readonly)) };
 }
 
 /// Defines the exported C function `$name` with `$n` integer arguments, which jumps to `$hook` with two more:

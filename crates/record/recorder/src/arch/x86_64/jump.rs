@@ -1,17 +1,8 @@
-//! Jumps that are written into code: from the beginning of a function to the recorder, and from moved code to where it came from.
-//!
-//! ```text
-//! function:  jmp stub              5 bytes, within 2 GiB
-//! stub:      6 bytes by the way    what has to be done first, or nothing
-//!            mov register, slot    the function's slot
-//!            jmp [hook or shim]    wherever the recorder lies
-//! moved:     the function's first instructions, and a jump to the others
-//! ```
+//! Jumps that are written into code: from the beginning of a function to [the recorder](heapwise_trace::live::stub), and from moved code to
+//! where it came from.
 
 use heapwise_trace::live::hooks::{Hook, JUMP_BYTES};
-
-/// Bytes of a stub.
-pub const STUB_BYTES: usize = 30;
+use heapwise_trace::live::stub::{MOVED_AT, ON_BYTES, TEST_BYTES, first, on, test};
 
 /// How a stub goes on.
 #[derive(Clone, Copy, Debug)]
@@ -19,14 +10,20 @@ pub enum Way {
     /// Straight to a hook of a function with at most three arguments. It gets the stack pointer, the frame pointer and the slot as
     /// three more, and returns to the function's caller.
     Direct(usize),
+    /// The same for a function that takes a block back, unless that is certainly none of the sample.
+    ///
+    /// PERF: nearly all are none. A jump to another part of the address space takes a processor 1 to 2 ns, there and back, and
+    /// this one is not made then.
+    OfSample {
+        /// Where its [classes](heapwise_trace::sampling::noted) are.
+        classes: usize,
+        hook: usize,
+    },
     /// To a shim, with the slot in `r11`.
     Shim(usize),
     /// To a shim that keeps all registers, with the slot in `r11`, of which the value is left on the stack.
     Keeping(usize),
 }
-
-/// Bytes from a stub to the moved code behind it.
-pub const MOVED_AT: usize = STUB_BYTES.next_multiple_of(16);
 
 /// The stub in front of moved code.
 pub fn stub_before(moved: usize) -> usize {
@@ -47,21 +44,18 @@ fn distance(from: usize, to: usize) -> Option<i32> {
 }
 
 /// A stub with the slot's address.
-pub fn stub(slot: usize, way: Way) -> [u8; STUB_BYTES] {
-    let (first, register, target): ([u8; 6], u8, usize) = match way {
-        // mov rcx, rsp; mov r8, rbp; the slot in r9
-        Way::Direct(hook) => ([0x48, 0x89, 0xe1, 0x49, 0x89, 0xe8], 0xb9, hook),
-        // an instruction without effect
-        Way::Shim(shim) => ([0x66, 0x0f, 0x1f, 0x44, 0, 0], 0xbb, shim),
-        // push r11, and one without effect
-        Way::Keeping(shim) => ([0x41, 0x53, 0x0f, 0x1f, 0x40, 0], 0xbb, shim),
+pub fn stub(slot: usize, way: Way) -> [u8; TEST_BYTES + ON_BYTES] {
+    let mut stub = [0; _];
+    let (tested, goes_on) = match way {
+        Way::Direct(hook) => (0, on(first::DIRECT, slot, hook)),
+        Way::OfSample { classes, hook } => {
+            stub[..TEST_BYTES].copy_from_slice(&test(classes));
+            (TEST_BYTES, on(first::DIRECT, slot, hook))
+        }
+        Way::Shim(shim) => (0, on(first::SHIM, slot, shim)),
+        Way::Keeping(shim) => (0, on(first::KEEPING, slot, shim)),
     };
-    let mut stub = [0; STUB_BYTES];
-    stub[..6].copy_from_slice(&first);
-    stub[6..8].copy_from_slice(&[0x49, register]);
-    stub[8..16].copy_from_slice(&slot.to_le_bytes());
-    stub[16..22].copy_from_slice(&[0xff, 0x25, 0, 0, 0, 0]);
-    stub[22..].copy_from_slice(&target.to_le_bytes());
+    stub[tested..tested + ON_BYTES].copy_from_slice(&goes_on);
     stub
 }
 

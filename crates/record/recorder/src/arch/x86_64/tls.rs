@@ -49,6 +49,8 @@ pub struct ThreadWords {
 pub type Words = *mut ThreadWords;
 
 #[cfg(feature = "image")]
+pub(crate) use crate::thread_table::known_words;
+#[cfg(feature = "image")]
 pub use crate::thread_table::words;
 
 /// The calling thread's words. Valid as long as the thread runs.
@@ -67,6 +69,13 @@ pub fn words() -> Words {
         );
     }
     words
+}
+
+/// The same, if they need not be searched for.
+#[cfg(not(feature = "image"))]
+#[inline(always)]
+pub(crate) fn known_words() -> Option<Words> {
+    Some(words())
 }
 
 /// Calls a function of the program that is not one of an allocator at work: it may be a thread's end that is waited for, or may be left

@@ -1,0 +1,84 @@
+//! What requests of an allocator's functions become where only a sample of the blocks is recorded: nearly all are none of it. Blocks that are
+//! given up are tested in front of this ([`Way::OfSample`](crate::arch::jump::Way::OfSample)).
+//!
+//! PERF: what tests a call goes on by a jump to what describes one, which keeps six registers. Nothing but what a call needs that is passed over
+//! is kept here.
+
+use super::calls;
+use super::requests::Request;
+use super::slots::Slot;
+use crate::arch::entry::{Entry, keep_in_memory};
+use crate::arch::tls::{self, Words};
+use crate::describe::{gives_back, handed_out_by, is_alone, pass, passes_over_in_sample};
+
+type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize, &Slot) -> usize;
+
+/// `f(size)` of what is no wrapper.
+pub(super) unsafe extern "C" fn allocate(
+    size: usize,
+    b: usize,
+    c: usize,
+    sp: usize,
+    fp: usize,
+    slot: &Slot,
+) -> usize {
+    // SAFETY: handed on.
+    unsafe { allocate_or([size, b, c], sp, fp, slot, calls::allocate_plain) }
+}
+
+/// `f(size, align)` of what is no wrapper.
+pub(super) unsafe extern "C" fn allocate_aligned(
+    size: usize,
+    align: usize,
+    c: usize,
+    sp: usize,
+    fp: usize,
+    slot: &Slot,
+) -> usize {
+    // SAFETY: handed on.
+    unsafe { allocate_or([size, align, c], sp, fp, slot, calls::allocate_aligned_plain) }
+}
+
+/// Hands on to `describe` what may be recorded. The sample decides there once more, and in the same way.
+///
+/// # Safety
+/// The call of the slot's function.
+#[inline(always)]
+unsafe fn allocate_or(arguments: [usize; 3], sp: usize, fp: usize, slot: &Slot, describe: Function) -> usize {
+    let [size, b, c] = arguments;
+    let Some(words) =
+        tls::known_words().filter(|&words| is_alone(words) && passes_over_in_sample(words, size))
+    else {
+        // SAFETY: the caller's call.
+        return unsafe { describe(size, b, c, sp, fp, slot) };
+    };
+    // PERF: kept in memory for one that is refused, not in registers, which would have to be kept themselves.
+    let call = Call { arguments, entry: Entry { stack_pointer: sp, frame_pointer: fp }, slot };
+    keep_in_memory(&call);
+    keep_in_memory(&call);
+    // SAFETY: the slot's function, which the caller has called.
+    let real = unsafe { slot.function_of_three() };
+    // SAFETY: the caller's call.
+    let block = pass(words, sp, || unsafe { real(size, b, c) });
+    if block == 0 {
+        refused(words, &call);
+    }
+    block
+}
+
+struct Call<'a> {
+    arguments: [usize; 3],
+    entry: Entry,
+    slot: &'a Slot,
+}
+
+/// A refusal is always recorded, and none of the sample.
+#[cold]
+#[inline(never)]
+fn refused(words: Words, call: &Call<'_>) {
+    let request = Request::of(call.slot.kind(), call.arguments);
+    gives_back(words, request.size);
+    let (function, align) = request.function();
+    let (sizes, allocator) = ((request.size, align), call.slot.allocator());
+    handed_out_by(allocator, words, core::ptr::null_mut(), sizes, function, &call.entry);
+}
