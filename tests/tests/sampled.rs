@@ -144,11 +144,22 @@ fn check_mean(what: &str, numbers: &[u64], truth: u64) {
 
 #[test]
 fn estimates_are_right_on_average_and_as_exact_as_they_say() {
+    let folder = run::private_folder();
+    check_estimates(folder.path(), &program(folder.path()));
+}
+
+/// Its functions are entered by jumps, and blocks that are none of the sample are freed without the recorder.
+#[test]
+fn so_are_those_of_a_static_program() {
+    let folder = run::private_folder();
+    let options = ["-static", "-pthread", "-fno-optimize-sibling-calls"];
+    check_estimates(folder.path(), &compile_text("gcc", &options, PROGRAM, folder.path(), "sampled"));
+}
+
+fn check_estimates(folder: &Path, program: &Path) {
     // HEAPWISE_RUNS=1000 is what a release is tried with.
     let runs = std::env::var("HEAPWISE_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(40);
-    let folder = run::private_folder();
-    let program = program(folder.path());
-    let exact = Recording::new(folder.path()).record(&program, &["40000"]);
+    let exact = Recording::new(folder).record(program, &["40000"]);
     let truth = exact.report().clone();
     let [allocations, reallocations, bytes] = exact.outcome.counted();
     let totals = &truth.totals;
@@ -168,7 +179,7 @@ fn estimates_are_right_on_average_and_as_exact_as_they_say() {
     }
     let (mut intervals, mut held) = (0, 0u32);
     for _ in 0..runs {
-        let recorded = sample(folder.path(), "--sample=1KiB").record(&program, &["40000"]);
+        let recorded = sample(folder, "--sample=1KiB").record(program, &["40000"]);
         let report = recorded.report();
         let sampling = report.sampling.expect("it is a sample");
         assert_eq!((sampling.sample_bytes, report.totals.lost_events), (1 << 10, 0));

@@ -2,9 +2,12 @@
 
 #![expect(unsafe_code, reason = "executes code that the test has made")]
 
-use heapwise_recorder::arch::jump;
+use heapwise_recorder::arch::jump::{self, Way};
 use heapwise_symbols::entry_points::displace::displace;
+use heapwise_trace::live::stub;
+use heapwise_trace::sampling::noted::{CLASSES, may_have};
 use proptest::prelude::*;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Of a copy of a function, and of its constant.
 const CODE_BYTES: usize = 4096;
@@ -142,6 +145,34 @@ fn assemble(pieces: &[Piece]) -> Vec<u8> {
     // add rax, rcx; ret
     code.extend([0x48, 0x01, 0xc8, 0xc3]);
     code
+}
+
+proptest! {
+    /// The stub in front of a function that takes a block back: with the function where the block is none of the sample, and with the
+    /// recorder where it may be one, also of another address of its class. What was handed over is as it was.
+    #[test]
+    fn a_block_that_is_none_of_the_sample_goes_past_the_recorder(
+        noted in any::<u64>(), others in proptest::collection::vec(any::<u64>(), 1..50),
+    ) {
+        let mut memory = Memory::new();
+        // lea rax, [rdi + rsi]; ret, and lea rax, [rdi + rsi + 1]; ret
+        memory.write(stub::MOVED_AT, &[0x48, 0x8d, 0x04, 0x37, 0xc3]);
+        memory.write(CALLED_AT, &[0x48, 0x8d, 0x44, 0x37, 0x01, 0xc3]);
+        let classes: Box<[AtomicU8; CLASSES]> = vec![0; CLASSES].into_iter().map(AtomicU8::new).collect::<Box<[_]>>().try_into().expect("as many");
+        let class = (0..CLASSES).find(|&class| {
+            classes[class].store(1, Ordering::Relaxed);
+            let has = may_have(&classes, noted);
+            classes[class].store(u8::from(has), Ordering::Relaxed);
+            has
+        });
+        prop_assert!(class.is_some());
+        let hook = memory.address(CALLED_AT);
+        memory.write(0, &jump::stub(0, Way::OfSample { classes: classes.as_ptr() as usize, hook }));
+        for address in others.into_iter().chain([noted, 0]) {
+            let expected = address.wrapping_add(7).wrapping_add(u64::from(may_have(&classes, address)));
+            prop_assert_eq!(memory.call(0, address, 7), expected);
+        }
+    }
 }
 
 proptest! {

@@ -88,7 +88,7 @@ pub(crate) fn known_words() -> Option<*mut ThreadWords> {
         return None;
     }
     // Where the id's place is not known, what is read instead is no slot's.
-    (slot.shown.load(Ordering::Relaxed) == ID.look(pointer).into()).then(|| slot.words.get())
+    (slot.shown.load(Ordering::Relaxed) == u64::from(ID.look(pointer))).then(|| slot.words.get())
 }
 
 /// Whether the recorder, or an allocator that it has called, is at work on any thread that still runs.
