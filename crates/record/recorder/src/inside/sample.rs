@@ -1,8 +1,8 @@
 //! What requests of an allocator's functions become where only a sample of the blocks is recorded: nearly all are none of it. Blocks that are
 //! given up are tested in front of this ([`Way::OfSample`](crate::arch::jump::Way::OfSample)).
 //!
-//! PERF: what tests a call goes on by a jump to what describes one, which keeps six registers. Nothing but what a call needs that is passed over
-//! is kept here.
+//! PERF: what tests a call hands on by a jump to what describes one, which keeps six registers. Here one is kept, for those that are passed
+//! over.
 
 use super::calls;
 use super::requests::Request;
@@ -54,7 +54,6 @@ unsafe fn allocate_or(arguments: [usize; 3], sp: usize, fp: usize, slot: &Slot, 
     };
     // PERF: kept in memory for one that is refused, not in registers, which would have to be kept themselves.
     let call = Call { arguments, entry: Entry { stack_pointer: sp, frame_pointer: fp }, slot };
-    keep_in_memory(&call);
     keep_in_memory(&call);
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
