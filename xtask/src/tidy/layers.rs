@@ -140,7 +140,6 @@ const WINGS: &[Wing] = &[
                     "heapwise-trace",
                 ],
             ),
-            layer("heapwise-installed", "its allocator, for examples in its docs", &["heapwise"]),
         ],
     },
     Wing {
@@ -202,11 +201,14 @@ const OUTSIDE: &[Layer] = &[
 /// Outside of the wings, and below them: an example that the worker of experiments contains.
 const BELOW: &[Layer] = &[layer("poetry-contest", "an example", &[])];
 
+/// Outside of the wings, and above them: what the examples in the library's docs are compiled with.
+const BESIDE: &[Layer] = &[layer("heapwise-installed", "the allocator of examples in docs", &["heapwise"])];
+
 /// Crates of the wings that nothing may be built from, nor tested with. So is all that is outside.
 const TOPS: &[&str] = &["cargo-heapwise", "heapwise-cli", "heapwise-preload"];
 
 fn layers() -> impl Iterator<Item = &'static Layer> {
-    BELOW.iter().chain(WINGS.iter().flat_map(|wing| wing.crates)).chain(OUTSIDE)
+    BELOW.iter().chain(WINGS.iter().flat_map(|wing| wing.crates)).chain(BESIDE).chain(OUTSIDE)
 }
 
 fn is_top(name: &str) -> bool {
