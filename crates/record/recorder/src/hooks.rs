@@ -73,17 +73,28 @@ unsafe extern "C" fn malloc_unrecorded(size: usize) -> *mut u8 {
 unsafe extern "C" fn malloc_passed_over(size: usize, sp: usize, fp: usize) -> *mut u8 {
     // SAFETY: handed on.
     let Some(real) = real::malloc() else { return unsafe { malloc_unrecorded(size) } };
-    let call = (size, entry!(sp, fp));
-    keep_in_memory(&call);
+    let request = PassedOver { size, function: AllocFunction::Malloc, entry: entry!(sp, fp) };
+    // SAFETY: the caller's call.
+    pass_over(&request, || unsafe { real(size) })
+}
+
+/// A request that is none of the sample.
+struct PassedOver {
+    size: usize,
+    function: AllocFunction,
+    entry: Entry,
+}
+
+#[inline(always)]
+fn pass_over(request: &PassedOver, real: impl FnOnce() -> *mut u8) -> *mut u8 {
+    keep_in_memory(request);
     let block = match real::may_reenter() {
         // What arrives from the allocator meanwhile is none of the program's.
-        // SAFETY: the caller's call.
-        true => describe::pass(tls::words(), sp, || unsafe { real(size) }),
-        // SAFETY: as above.
-        false => unsafe { real(size) },
+        true => describe::pass(tls::words(), request.entry.stack_pointer, real),
+        false => real(),
     };
     if block.is_null() {
-        malloc_refused(&call);
+        refused(request);
     }
     block
 }
@@ -91,10 +102,10 @@ unsafe extern "C" fn malloc_passed_over(size: usize, sp: usize, fp: usize) -> *m
 /// A refusal is always recorded, and none of the sample.
 #[cold]
 #[inline(never)]
-fn malloc_refused((size, entry): &(usize, Entry)) {
+fn refused(request: &PassedOver) {
     let words = tls::words();
-    describe::gives_back(words, *size);
-    handed_out(words, core::ptr::null_mut(), *size, 0, AllocFunction::Malloc, entry);
+    describe::gives_back(words, request.size);
+    handed_out(words, core::ptr::null_mut(), request.size, 0, request.function, &request.entry);
 }
 
 #[inline(never)]
@@ -112,12 +123,36 @@ unsafe extern "C" fn malloc_seen(size: usize, sp: usize, fp: usize) -> *mut u8 {
 /// # Safety
 /// See [`malloc`].
 pub unsafe extern "C" fn calloc(count: usize, size: usize, sp: usize, fp: usize) -> *mut u8 {
+    match Todo::of(|words| describe::passes_over_in_sample(words, count.saturating_mul(size))) {
+        // SAFETY: handed on.
+        Todo::Describe => unsafe { calloc_seen(count, size, sp, fp) },
+        // SAFETY: the caller's call.
+        Todo::PassOver => unsafe { calloc_passed_over(count, size, sp, fp) },
+        // SAFETY: as above.
+        Todo::Nothing => unsafe { calloc_unrecorded(count, size) },
+    }
+}
+
+#[inline(never)]
+unsafe extern "C" fn calloc_unrecorded(count: usize, size: usize) -> *mut u8 {
+    let real = real_or!(calloc, bootstrap::allocate(count.saturating_mul(size), 16));
+    // SAFETY: the caller's call.
+    unsafe { real(count, size) }
+}
+
+#[inline(never)]
+unsafe extern "C" fn calloc_passed_over(count: usize, size: usize, sp: usize, fp: usize) -> *mut u8 {
+    // SAFETY: handed on.
+    let Some(real) = real::calloc() else { return unsafe { calloc_unrecorded(count, size) } };
+    let (bytes, function) = (count.saturating_mul(size), AllocFunction::Calloc);
+    // SAFETY: the caller's call.
+    pass_over(&PassedOver { size: bytes, function, entry: entry!(sp, fp) }, || unsafe { real(count, size) })
+}
+
+#[inline(never)]
+unsafe extern "C" fn calloc_seen(count: usize, size: usize, sp: usize, fp: usize) -> *mut u8 {
     let bytes = count.saturating_mul(size);
     let real = real_or!(calloc, bootstrap::allocate(bytes, 16));
-    if PROCESS.is_inert() {
-        // SAFETY: the caller's call.
-        return unsafe { real(count, size) };
-    }
     let words = tls::words();
     // SAFETY: the caller's call.
     let block = in_real(words, &entry!(sp, fp), || unsafe { real(count, size) });
@@ -188,6 +223,30 @@ pub unsafe extern "C" fn free_aligned_sized(
 /// # Safety
 /// See [`malloc`].
 pub unsafe extern "C" fn realloc(block: *mut u8, size: usize, sp: usize, fp: usize) -> *mut u8 {
+    // What is resized to nothing may be given up, and that is no request.
+    let is_usual = !block.is_null() && size != 0 && !bootstrap::owns(block);
+    let passes_over = |words| {
+        is_usual && describe::is_unknown_in_sample(block) && describe::passes_over_in_sample(words, size)
+    };
+    match Todo::of(passes_over) {
+        // SAFETY: the caller's call.
+        Todo::PassOver => unsafe { realloc_passed_over(block, size, sp, fp) },
+        // SAFETY: as above.
+        _ => unsafe { realloc_seen(block, size, sp, fp) },
+    }
+}
+
+#[inline(never)]
+unsafe extern "C" fn realloc_passed_over(block: *mut u8, size: usize, sp: usize, fp: usize) -> *mut u8 {
+    // SAFETY: handed on.
+    let Some(real) = real::realloc() else { return unsafe { realloc_seen(block, size, sp, fp) } };
+    let request = PassedOver { size, function: AllocFunction::Realloc, entry: entry!(sp, fp) };
+    // SAFETY: the caller's call.
+    pass_over(&request, || unsafe { real(block, size) })
+}
+
+#[inline(never)]
+unsafe extern "C" fn realloc_seen(block: *mut u8, size: usize, sp: usize, fp: usize) -> *mut u8 {
     let entry = entry!(sp, fp);
     if bootstrap::owns(block) {
         // SAFETY: a block of the bootstrap arena, whose size is known.

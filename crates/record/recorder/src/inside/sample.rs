@@ -9,7 +9,10 @@ use super::requests::Request;
 use super::slots::Slot;
 use crate::arch::entry::{Entry, keep_in_memory};
 use crate::arch::tls::{self, Words};
-use crate::describe::{gives_back, handed_out_by, is_alone, pass, passes_over_in_sample};
+use crate::describe::{
+    gives_back, handed_out_by, is_alone, is_unknown_in_sample, pass, passes_over_in_sample,
+};
+use heapwise_trace::event::AllocFunction;
 
 type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize, &Slot) -> usize;
 
@@ -65,6 +68,36 @@ unsafe fn allocate_or(arguments: [usize; 3], sp: usize, fp: usize, slot: &Slot, 
     block
 }
 
+/// `f(block, size)` of what is no wrapper.
+pub(super) unsafe extern "C" fn resize(
+    block: usize,
+    size: usize,
+    c: usize,
+    sp: usize,
+    fp: usize,
+    slot: &Slot,
+) -> usize {
+    // What is resized to nothing may be given up, and that is no request.
+    let is_usual = block != 0 && size != 0 && is_unknown_in_sample(block as *mut u8);
+    let Some(words) =
+        tls::known_words().filter(|&words| is_usual && is_alone(words) && passes_over_in_sample(words, size))
+    else {
+        // SAFETY: the caller's call.
+        return unsafe { calls::resize(block, size, c, sp, fp, slot) };
+    };
+    let entry = Entry { stack_pointer: sp, frame_pointer: fp };
+    let call = Call { arguments: [block, size, c], entry, slot };
+    keep_in_memory(&call);
+    // SAFETY: the slot's function, which the caller has called.
+    let real = unsafe { slot.function_of_three() };
+    // SAFETY: the caller's call.
+    let new = pass(words, sp, || unsafe { real(block, size, c) });
+    if new == 0 {
+        refused_to_resize(words, &call);
+    }
+    new
+}
+
 struct Call<'a> {
     arguments: [usize; 3],
     entry: Entry,
@@ -80,4 +113,12 @@ fn refused(words: Words, call: &Call<'_>) {
     let (function, align) = request.function();
     let (sizes, allocator) = ((request.size, align), call.slot.allocator());
     handed_out_by(allocator, words, core::ptr::null_mut(), sizes, function, &call.entry);
+}
+
+#[cold]
+#[inline(never)]
+fn refused_to_resize(words: Words, call: &Call<'_>) {
+    let (size, allocator) = (call.arguments[1], call.slot.allocator());
+    gives_back(words, size);
+    handed_out_by(allocator, words, core::ptr::null_mut(), (size, 0), AllocFunction::Realloc, &call.entry);
 }

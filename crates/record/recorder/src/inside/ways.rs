@@ -58,6 +58,9 @@ pub(super) fn way(hook: &Hook) -> Option<Way> {
             classes.map_or(Way::Direct(hook), |classes| Way::OfSample { classes, hook })
         }
         HookKind::Resize | HookKind::ResizeArray if keeps_registers => keeping(keeping_resize_shim),
+        HookKind::Resize if PROCESS.is_sampling() && !hook.may_pass_on => {
+            Way::Direct(sample::resize as *const () as usize)
+        }
         HookKind::Resize | HookKind::ResizeArray | HookKind::ResizeAligned | HookKind::Rallocx => {
             Way::Direct(calls::resize as *const () as usize)
         }
