@@ -55,17 +55,9 @@ unsafe fn allocate_or(arguments: [usize; 3], sp: usize, fp: usize, slot: &Slot, 
         // SAFETY: the caller's call.
         return unsafe { describe(size, b, c, sp, fp, slot) };
     };
-    // PERF: kept in memory for one that is refused, not in registers, which would have to be kept themselves.
     let call = Call { arguments, entry: Entry { stack_pointer: sp, frame_pointer: fp }, slot };
-    keep_in_memory(&call);
-    // SAFETY: the slot's function, which the caller has called.
-    let real = unsafe { slot.function_of_three() };
     // SAFETY: the caller's call.
-    let block = pass(words, sp, || unsafe { real(size, b, c) });
-    if block == 0 {
-        refused(words, &call);
-    }
-    block
+    unsafe { pass_over(words, &call, refused) }
 }
 
 /// `f(block, size)` of what is no wrapper.
@@ -87,21 +79,33 @@ pub(super) unsafe extern "C" fn resize(
     };
     let entry = Entry { stack_pointer: sp, frame_pointer: fp };
     let call = Call { arguments: [block, size, c], entry, slot };
-    keep_in_memory(&call);
-    // SAFETY: the slot's function, which the caller has called.
-    let real = unsafe { slot.function_of_three() };
     // SAFETY: the caller's call.
-    let new = pass(words, sp, || unsafe { real(block, size, c) });
-    if new == 0 {
-        refused_to_resize(words, &call);
-    }
-    new
+    unsafe { pass_over(words, &call, refused_to_resize) }
 }
 
 struct Call<'a> {
     arguments: [usize; 3],
     entry: Entry,
     slot: &'a Slot,
+}
+
+/// Calls the function, for what is none of the sample.
+///
+/// # Safety
+/// The call of the slot's function.
+#[inline(always)]
+unsafe fn pass_over(words: Words, call: &Call<'_>, refused: fn(Words, &Call<'_>)) -> usize {
+    // PERF: kept in memory for one that is refused, not in registers, which would have to be kept themselves.
+    keep_in_memory(call);
+    let [a, b, c] = call.arguments;
+    // SAFETY: the slot's function, which the caller has called.
+    let real = unsafe { call.slot.function_of_three() };
+    // SAFETY: the caller's call.
+    let block = pass(words, call.entry.stack_pointer, || unsafe { real(a, b, c) });
+    if block == 0 {
+        refused(words, call);
+    }
+    block
 }
 
 /// A refusal is always recorded, and none of the sample.
