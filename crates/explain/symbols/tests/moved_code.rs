@@ -158,17 +158,18 @@ proptest! {
         // lea rax, [rdi + rsi]; ret, and lea rax, [rdi + rsi + 1]; ret
         memory.write(stub::MOVED_AT, &[0x48, 0x8d, 0x04, 0x37, 0xc3]);
         memory.write(CALLED_AT, &[0x48, 0x8d, 0x44, 0x37, 0x01, 0xc3]);
-        let classes: Box<[AtomicU8; CLASSES]> = vec![0; CLASSES].into_iter().map(AtomicU8::new).collect::<Box<[_]>>().try_into().expect("as many");
-        let class = (0..CLASSES).find(|&class| {
-            classes[class].store(1, Ordering::Relaxed);
-            let has = may_have(&classes, noted);
-            classes[class].store(u8::from(has), Ordering::Relaxed);
-            has
+        let classes = Box::new([const { AtomicU8::new(0) }; CLASSES]);
+        let has_class = classes.iter().any(|class| {
+            class.store(1, Ordering::Relaxed);
+            let is_its = may_have(&classes, noted);
+            class.store(u8::from(is_its), Ordering::Relaxed);
+            is_its
         });
-        prop_assert!(class.is_some());
+        prop_assert!(has_class);
+        let other = (1..).map(|n| noted.wrapping_add(8 * n)).find(|&other| may_have(&classes, other));
         let hook = memory.address(CALLED_AT);
         memory.write(0, &jump::stub(0, Way::OfSample { classes: classes.as_ptr() as usize, hook }));
-        for address in others.into_iter().chain([noted, 0]) {
+        for address in others.into_iter().chain([noted, 0]).chain(other) {
             let expected = address.wrapping_add(7).wrapping_add(u64::from(may_have(&classes, address)));
             prop_assert_eq!(memory.call(0, address, 7), expected);
         }

@@ -50,7 +50,7 @@ pub(crate) fn passes_over(words: Words, size: usize) -> bool {
     PROCESS.is_sampling() && passes_over_in_sample(words, size)
 }
 
-/// The same where it is known that there is a sample.
+/// The same without a look at whether there is a sample: by the step of none, every request is recorded.
 #[inline(always)]
 pub(crate) fn passes_over_in_sample(words: Words, size: usize) -> bool {
     let log2 = PROCESS.sample_log2.load(Ordering::Relaxed);

@@ -8,6 +8,7 @@ use heapwise_trace::live::stub::{CODE_BYTES, MOVED_AT, is_stub};
 use std::ops::Range;
 
 const JUMP: u8 = 0xe9;
+
 /// Where a function's jump leads, if it is one of a recorder: the stub with the moved code.
 fn stub_of(tracee: &Tracee, hook: &Hook) -> Option<Range<u64>> {
     let bytes = tracee.read(hook.address, JUMP_BYTES).ok()?;

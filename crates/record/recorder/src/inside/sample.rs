@@ -1,8 +1,8 @@
 //! What requests of an allocator's functions become where only a sample of the blocks is recorded: nearly all are none of it. Blocks that are
 //! given up are tested in front of this ([`Way::OfSample`](crate::arch::jump::Way::OfSample)).
 //!
-//! PERF: what tests a call hands on by a jump to what describes one, which keeps six registers. Here one is kept, for those that are passed
-//! over.
+//! PERF: what tests a call hands on by a jump to what describes one, which keeps six registers. Here two or three are kept, for those that are
+//! passed over.
 
 use super::calls;
 use super::requests::Request;

@@ -54,8 +54,10 @@ pub(super) fn way(hook: &Hook) -> Option<Way> {
         HookKind::Free if hook.may_pass_on => Way::Direct(calls::free as *const () as usize),
         HookKind::Free => {
             let hook = calls::free_plain as *const () as usize;
-            let classes = PROCESS.sampled().classes().map(|classes| core::ptr::from_ref(classes) as usize);
-            classes.map_or(Way::Direct(hook), |classes| Way::OfSample { classes, hook })
+            match PROCESS.sampled().classes().filter(|_| PROCESS.is_sampling()) {
+                Some(classes) => Way::OfSample { classes: core::ptr::from_ref(classes) as usize, hook },
+                None => Way::Direct(hook),
+            }
         }
         HookKind::Resize | HookKind::ResizeArray if keeps_registers => keeping(keeping_resize_shim),
         HookKind::Resize if PROCESS.is_sampling() && !hook.may_pass_on => {

@@ -133,6 +133,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn each_size_has_the_step_of_its_weight() {
+        let near = |power: u32| (1u64 << power).saturating_sub(2)..=(1 << power) + 2;
+        for size in (0..62).flat_map(near).chain([u64::MAX / 2, u64::MAX]) {
+            for log2 in 0..=MOST_LOG2 {
+                let of_weight = STEPS[weight(1 << log2, size).ilog2() as usize];
+                assert_eq!(step(log2, size), of_weight, "{size} bytes, one for every 2^{log2}");
+            }
+        }
+    }
+
     /// An allocator that refuses a hundred requests before each that it fulfils has no other sample than one that refuses none.
     #[test]
     fn refusals_change_nothing() {

@@ -139,30 +139,21 @@ impl Entry {
         (self.first != 0).then_some(Key(self.first >> KEY_SHIFT))
     }
 
-    /// Whether there is a block, and all of it is here.
-    #[inline(always)]
-    pub(super) fn has_block(self) -> bool {
-        self.first != 0 && self.first & ASIDE != ASIDE
-    }
-
     /// `None` if there is none, or if it is kept aside.
     #[inline(always)]
     pub(super) fn block(self, split: Split) -> Option<Block> {
-        self.has_block().then(|| self.unpack(split).1)
-    }
-
-    /// The address and the block, if it [has one](Self::has_block). Otherwise anything.
-    #[inline(always)]
-    pub(super) fn unpack(self, split: Split) -> (u64, Block) {
-        let block = Block {
+        let grown = self.first & ASIDE;
+        if self.first == 0 || grown == ASIDE {
+            return None;
+        }
+        Some(Block {
             size: size_of_code(self.first >> SIZE_SHIFT & ((1 << SIZE_BITS) - 1)),
             born: Tick((self.second >> 32) as u32),
             site: self.second as u32 >> split.thread_bits,
             thread: self.second as u32 & ((1 << split.thread_bits) - 1),
-            reallocations: (self.first & ASIDE) as u32,
+            reallocations: grown as u32,
             slot: (self.first >> SLOT_SHIFT) as u8 & ((1 << SLOT_BITS) - 1),
-        };
-        (Key(self.first >> KEY_SHIFT).address(), block)
+        })
     }
 }
 

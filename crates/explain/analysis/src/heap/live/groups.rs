@@ -2,9 +2,9 @@
 //!
 //! PERF: a search compares all four keys of a group at once, and what is not there is known from one entry that is empty. How far a
 //! search goes is the same nearly always, so the processor foresees it; with entries in a single row it was another number each time, and
-//! so it was for what moved back after a removal. Only where a group is full does a search go on to the next one, and a
-//! removal looks there for what may move back, if anything ever went on from there. There are no marks for what was removed: the heap of a long run is all
-//! removal and insertion, and marks would fill the table again and again.
+//! so it was for what moved back after a removal. Only where a group is full does a search go on to the next one. A
+//! removal looks there for what may move back, if anything ever went on from there. There are no marks for what was removed: the
+//! heap of a long run is all removal and insertion, and marks would fill the table again and again.
 
 use super::entry::{Entry, Key};
 use prefetch_index::prefetch_index;
@@ -49,8 +49,8 @@ pub(super) struct Place {
 #[derive(Debug)]
 pub(super) struct Groups {
     groups: Vec<Group>,
-    /// A bit for each group that an entry went past, which had no room for it. PERF: a sixteenth of the groups have one, where a third are
-    /// full, and to look at the next group is to wait for memory.
+    /// A bit for each group that an entry went past, which had no room for it. PERF: fewer have one than are full, and to look at the next
+    /// group is to wait for memory.
     passed: Vec<u64>,
     /// 64 minus the binary logarithm of the number of groups.
     shift: u32,
@@ -169,7 +169,7 @@ impl Groups {
                 break;
             }
         }
-        // Nothing is left that went past it, unless it is the group where the search ended, whose mark says the same.
+        // Nothing is left that went past it. The group where the search ended keeps its mark: what is behind it was not looked at.
         if gap.group != group {
             self.passed[gap.group / 64] &= !(1 << (gap.group % 64));
         }

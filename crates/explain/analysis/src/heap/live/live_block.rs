@@ -4,7 +4,7 @@ use super::{MOST_BYTES, cut_size};
 
 /// What the analysis of pages needs to know of a live block: 48 bits of its address, 48 of its size, and its site. They are ordered by
 /// their addresses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LiveBlock {
     address_and_size: u64,
     size_and_site: u64,

@@ -262,18 +262,11 @@ impl LiveBlocks {
     /// Copies what there is into an empty buffer, in no order.
     pub(crate) fn copy(&self, mut to: Vec<LiveBlock>) -> Vec<LiveBlock> {
         to.reserve_exact(self.len());
-        // PERF: no processor foresees which entries have a block, so all are written, and those without are written over.
-        let (mut some, mut n) = ([LiveBlock::default(); 64], 0);
         for entry in self.entries.iter() {
-            let (address, block) = entry.unpack(self.split);
-            some[n] = LiveBlock::new(address, block.size, block.site);
-            n += usize::from(entry.has_block());
-            if n == some.len() {
-                to.extend_from_slice(&some);
-                n = 0;
+            if let Some((key, block)) = entry.key().zip(entry.block(self.split)) {
+                to.push(LiveBlock::new(key.address(), block.size, block.site));
             }
         }
-        to.extend_from_slice(&some[..n]);
         let aside = self.aside.iter();
         to.extend(aside.map(|(&address, block)| LiveBlock::new(address, block.size, block.site)));
         to

@@ -20,7 +20,7 @@ pub struct Entry {
 /// PERF: otherwise it waits in registers that have to be saved for it.
 #[inline(always)]
 pub(crate) fn keep_in_memory<T>(value: &T) {
-    // SAFETY: no instruction at all; the address of a value that is valid.
+    // SAFETY: no instruction at all. The value is valid, and by `readonly` it may be looked at and not changed, as a reference allows.
     unsafe { asm!("/* {} */", in(reg) value, options(nostack, preserves_flags, readonly)) };
 }
 
