@@ -47,7 +47,9 @@ fn first_finding(recorded: &Recorded) -> String {
 fn blocks_that_stay_between_others_are_external_fragmentation_where_pages_have_both() {
     let expected = ["external-fragmentation", "free-pages", "free-pages"];
     for (allocator, expected) in ALLOCATORS.into_iter().zip(expected) {
-        let recorded = record(allocator, &["alternating", "20000", "1", "300"]);
+        // They stay for three seconds: a busy machine may need some for the blocks, and what is so for less than a part of the
+        // program's life is no verdict.
+        let recorded = record(allocator, &["alternating", "20000", "1", "3000"]);
         assert_eq!(verdict(&recorded), expected, "{allocator}");
         let pinned = recorded.report().memory.pinned.first().map_or(0, |pinned| pinned.bytes);
         assert_eq!(pinned > 30 << 20, allocator == "default", "{allocator}: {pinned} bytes are pinned");
