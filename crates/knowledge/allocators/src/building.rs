@@ -43,12 +43,9 @@ fn without_profiles(cargo: &mut Command, names: impl Iterator<Item = OsString>) 
 }
 
 /// Has build scripts that a command of cargo runs build no more of an allocator than is linked. Flags that the user has chosen for
-/// `make` stay.
+/// `make` stay, and are handed on to a command that inherits nothing.
 pub fn build_quickly(cargo: &mut Command) -> &mut Command {
-    match std::env::var_os("MAKEFLAGS") {
-        Some(_) => cargo,
-        None => cargo.env("MAKEFLAGS", MAKE_FLAGS),
-    }
+    cargo.env("MAKEFLAGS", std::env::var_os("MAKEFLAGS").unwrap_or_else(|| MAKE_FLAGS.into()))
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! The words of threads in a process whose loader does not know the recorder: found by the thread pointer.
+//! The words of threads in a process whose loader does not know the recorder: found by the thread's id.
 //!
-//! A thread's pointer is not used by another one while it runs, and by the next one as soon as it has ended. So a slot also has the
-//! thread's id. The C libraries keep that behind the thread pointer, each at another place; where, is found out when the first threads
-//! come ([`IdInBlock`]). What a thread finds there differs from its slot's as soon as it is another one's.
+//! The C libraries keep it behind the thread pointer, each at another place; where, is found out when the first threads come
+//! ([`IdInBlock`]). An id is another thread's once the kernel has given out all others, and a thread pointer may be the next
+//! thread's. A slot is a thread's that has both.
 
-use crate::arch::tls::{ThreadWords, thread_pointer};
+use crate::arch::tls::{ThreadWords, behind_thread_pointer, thread_pointer};
 use crate::process::PROCESS;
 use crate::sys;
 use core::cell::UnsafeCell;
@@ -67,28 +67,46 @@ static NO_SLOT: NoSlot =
 /// Whether there was such a thread.
 static IS_ANY_WITHOUT: AtomicBool = AtomicBool::new(false);
 
-/// Where a thread's first place is. Blocks of threads lie at the same place of equally large stacks, so high bits are mixed in.
+/// Where a thread's first place is: threads that begin one after the other have ids one after the other.
 #[inline(always)]
-fn home(pointer: usize) -> usize {
-    (pointer >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - COUNT.ilog2())
+fn home(thread: u32) -> usize {
+    thread as usize % COUNT
 }
 
 /// The calling thread's words. Valid as long as the thread runs.
 #[inline(always)]
 pub fn words() -> *mut ThreadWords {
-    known_words().unwrap_or_else(|| find(thread_pointer()))
+    known_words().unwrap_or_else(find)
 }
 
 /// The same where its place is the first that is looked at.
 #[inline(always)]
 pub(crate) fn known_words() -> Option<*mut ThreadWords> {
-    let pointer = thread_pointer();
-    let slot = &SLOTS[home(pointer)];
-    if slot.pointer.load(Ordering::Relaxed) != pointer {
-        return None;
-    }
     // Where the id's place is not known, what is read instead is no slot's.
-    (slot.shown.load(Ordering::Relaxed) == u64::from(ID.look(pointer))).then(|| slot.words.get())
+    let thread = ID.look();
+    let slot = &SLOTS[home(thread)];
+    let is_own = slot.shown.load(Ordering::Relaxed) == u64::from(thread)
+        && slot.pointer.load(Ordering::Relaxed) == thread_pointer();
+    is_own.then(|| slot.words.get())
+}
+
+/// Frees the calling thread's slot if it has recorded nothing. A thread that begins has a block of its own only later, and its first
+/// place, which is that of its id, is to be free then.
+pub(crate) fn give_up_unused() {
+    let pointer = thread_pointer();
+    let thread = sys::own_thread_id();
+    let own = places(thread).map(|index| &SLOTS[index]).find(|slot| {
+        slot.pointer.load(Ordering::Relaxed) == pointer && slot.owner.load(Ordering::Relaxed) == thread
+    });
+    let Some(slot) = own else { return };
+    let words = slot.words.get();
+    // SAFETY: the slot is this thread's; each word is read as a whole.
+    let is_unused = unsafe { (*words).state.is_null() && (*words).guard == 0 && (*words).waits == 0 };
+    if is_unused {
+        slot.shown.store(NOT_SHOWN, Ordering::Relaxed);
+        slot.owner.store(0, Ordering::Relaxed);
+        slot.pointer.store(0, Ordering::Release);
+    }
 }
 
 /// Whether the recorder, or an allocator that it has called, is at work on any thread that still runs.
@@ -108,9 +126,9 @@ pub(crate) fn is_any_at_work() -> bool {
 
 #[cold]
 #[inline(never)]
-fn find(pointer: usize) -> *mut ThreadWords {
-    let id = ID.read(pointer);
-    for index in places(pointer) {
+fn find() -> *mut ThreadWords {
+    let (pointer, id) = (thread_pointer(), ID.read());
+    for index in places(id) {
         let slot = &SLOTS[index];
         if slot.pointer.load(Ordering::Relaxed) == pointer && id == slot.owner.load(Ordering::Relaxed) {
             slot.note_shown(id);
@@ -120,15 +138,15 @@ fn find(pointer: usize) -> *mut ThreadWords {
     join(pointer)
 }
 
-fn places(pointer: usize) -> impl Iterator<Item = usize> {
-    (0..TRIES).map(move |n| (home(pointer) + n) % COUNT)
+fn places(thread: u32) -> impl Iterator<Item = usize> {
+    (0..TRIES).map(move |n| (home(thread) + n) % COUNT)
 }
 
 /// Gives a thread its slot, if it has none.
 fn join(pointer: usize) -> *mut ThreadWords {
     let thread = sys::own_thread_id();
     ID.learn(pointer, thread);
-    for index in places(pointer) {
+    for index in places(thread) {
         let slot = &SLOTS[index];
         let before = slot.pointer.load(Ordering::Relaxed);
         let owner = slot.owner.load(Ordering::Relaxed);
@@ -175,19 +193,18 @@ const MOST_DISTANCE: usize = 1024;
 const MOST_MISTAKES: u32 = 4;
 
 impl IdInBlock {
-    /// What is in a thread's block where the id is, or at its beginning if that is not known.
+    /// What is in the calling thread's block where the id is, or at its beginning if that is not known.
     #[inline(always)]
-    fn look(&self, pointer: usize) -> u32 {
-        let at = self.at.load(Ordering::Relaxed);
+    fn look(&self) -> u32 {
         // SAFETY: the place was found in a block of this C library, and all its blocks are as large; each begins with its own address.
-        unsafe { ((pointer + at) as *const u32).read_volatile() }
+        unsafe { behind_thread_pointer(self.at.load(Ordering::Relaxed)) }
     }
 
-    /// The id in a thread's block. Where that is not known, the kernel says it.
-    fn read(&self, pointer: usize) -> u32 {
+    /// The id in the calling thread's block. Where that is not known, the kernel says it.
+    fn read(&self) -> u32 {
         match self.at.load(Ordering::Relaxed) {
             0 => sys::own_thread_id(),
-            _ => self.look(pointer),
+            _ => self.look(),
         }
     }
 
@@ -195,7 +212,7 @@ impl IdInBlock {
     fn learn(&self, pointer: usize, thread: u32) {
         let known = self.at.load(Ordering::Relaxed);
         let mistakes = self.mistakes.load(Ordering::Relaxed);
-        if known != 0 && self.read(pointer) == thread || mistakes > MOST_MISTAKES {
+        if known != 0 && self.read() == thread || mistakes > MOST_MISTAKES {
             return;
         }
         let found = (known + 8..MOST_DISTANCE).step_by(size_of::<usize>()).find(|at| {
@@ -247,10 +264,30 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_that_gives_up_its_slot_finds_its_first_place_free() {
+        std::thread::spawn(|| {
+            let own = words();
+            let thread = sys::own_thread_id();
+            assert_eq!(own, SLOTS[home(thread)].words.get());
+            give_up_unused();
+            assert_eq!(SLOTS[home(thread)].pointer.load(Ordering::Relaxed), 0);
+            assert_eq!(known_words(), None);
+            assert_eq!(words(), own);
+            assert_eq!(known_words(), Some(own));
+            // SAFETY: this thread's words.
+            unsafe { (*own).waits = 1 };
+            give_up_unused();
+            assert_eq!(known_words(), Some(own), "the recorder is at work on it");
+        })
+        .join()
+        .expect("it ends");
+    }
+
+    #[test]
     fn the_id_is_found_in_a_block_of_this_c_library() {
         words();
         let at = ID.at.load(Ordering::Relaxed);
         assert!((8..MOST_DISTANCE).contains(&at));
-        assert_eq!(ID.read(thread_pointer()), sys::own_thread_id());
+        assert_eq!(ID.read(), sys::own_thread_id());
     }
 }

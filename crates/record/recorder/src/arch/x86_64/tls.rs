@@ -134,6 +134,20 @@ pub fn thread_pointer() -> usize {
     pointer
 }
 
+/// Four bytes of what is behind the thread pointer.
+///
+/// # Safety
+/// They are in the calling thread's block.
+#[inline(always)]
+pub(crate) unsafe fn behind_thread_pointer(at: usize) -> u32 {
+    let word: u32;
+    // SAFETY: the caller's promise; nothing is written.
+    unsafe {
+        asm!("mov {:e}, dword ptr fs:[{}]", out(reg) word, in(reg) at, options(nostack, readonly, preserves_flags))
+    };
+    word
+}
+
 /// Non-zero once a thread was in strict mode. Before that no thread's word is looked at: threads of a program that consists of Go alone
 /// have none.
 static STRICT: AtomicU32 = AtomicU32::new(0);
