@@ -2,7 +2,7 @@
 
 /// A recorder and a collector of different versions do not talk to each other. Raised when anything in [`crate::live`] changes,
 /// or a kind of [`Event`](crate::event::Event) in words.
-pub const LIVE_VERSION: u32 = 16;
+pub const LIVE_VERSION: u32 = 17;
 
 /// Raised when old readers of the file would misread; they refuse. A new kind of event is such a change: an old reader cannot
 /// follow the columns past it.

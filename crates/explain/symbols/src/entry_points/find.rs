@@ -209,8 +209,8 @@ fn entry_points<'code>(code: &'code Code<'_>, in_front: InFront) -> Vec<EntryPoi
     if !code.is_executable() {
         add(&mut found, "", "", points::LOADER);
     }
-    if let Some(function) = go::system_call(code) {
-        let (name, kind, arguments) = (function.name.to_owned(), HookKind::GoSystemCall, Arguments::Few);
+    for (function, kind) in go::system_calls(code) {
+        let (name, arguments) = (function.name.to_owned(), Arguments::Few);
         found.push(EntryPoint { family: "", name, kind, arguments, function });
     }
     found

@@ -52,7 +52,7 @@ pub(super) fn nothing(subject: &Subject<'_>) -> Vec<Section> {
     } else if analysis.processes.is_empty() {
         "No process joined the recording: the program's allocator calls did not go through heapwise."
     } else {
-        "The program joined the recording, but no allocator call went through heapwise."
+        "The program joined the recording, and requested nothing of an allocator that heapwise knows."
     };
     let is_entered = analysis.processes.iter().any(|process| !process.allocator.is_empty());
     if analysis.meta.interception == Interception::Attach && is_entered && !analysis.lacks_a_part() {
@@ -68,12 +68,17 @@ pub(super) fn nothing(subject: &Subject<'_>) -> Vec<Section> {
         blocks.push(Block::line(Mark::Indented, "See WARNINGS: a part of the recording is missing."));
     } else if analysis.blind_spots.is_empty() {
         blocks.push(Block::line(Mark::Indented, "Usual reasons:"));
-        let reasons = [
-            "the program is set-uid, or linked statically without symbols: nothing can be put in front of its allocator",
-            "it brings its own allocator (jemalloc, mimalloc, a Rust #[global_allocator]) inside the executable: build it without, or record with the allocator's shared library preloaded",
-            "recording was held off with a delay, and the program ended before",
-            "it only started other programs, and following them was turned off",
-        ];
+        let of_delay = "recording was held off with a delay, and the program ended before";
+        let of_children = "it only started other programs, and following them was turned off";
+        let reasons = if analysis.processes.is_empty() {
+            [
+                "the program is set-uid, or linked statically without symbols: nothing can be put in front of its allocator",
+                "it was killed before it began",
+                of_delay,
+            ]
+        } else {
+            ["it needs no memory of the heap, as `true` does not", of_delay, of_children]
+        };
         blocks.extend(reasons.map(|reason| Block::line(Mark::Item, reason)));
     } else {
         blocks.push(Block::line(Mark::Indented, "See NOT SEEN above for the reason and what to do."));

@@ -5,10 +5,16 @@ use crate::arch::syscall::number;
 use crate::{confined, loadable, sys};
 
 crate::shim_of_go!(system_call_shim => before_system_call, confined::FILTERED);
+crate::shim_of_go_on_stack!(system_call_on_stack_shim => before_system_call, confined::FILTERED);
 
 /// How the function that makes system calls is entered.
 pub(super) fn system_call() -> usize {
     system_call_shim as *const () as usize
+}
+
+/// The same of those that have their arguments on the stack.
+pub(super) fn system_call_on_stack() -> usize {
+    system_call_on_stack_shim as *const () as usize
 }
 
 /// Called before a system call that executes a program. The functions of C have the arguments of their system calls. Go sends signals to

@@ -38,6 +38,7 @@ pub(super) fn way(hook: &Hook) -> Option<Way> {
         HookKind::Prctl => shim(prctl_shim),
         HookKind::SystemCall => shim(system_call_shim),
         HookKind::GoSystemCall => Way::Shim(go::system_call()),
+        HookKind::GoSystemCallOnStack => Way::Shim(go::system_call_on_stack()),
         HookKind::LoaderChanged => shim(loader_changed_shim),
         HookKind::Nallocx | HookKind::VisitBlocks => return None,
         HookKind::DestroyHeap => shim(destroy_heap_shim),

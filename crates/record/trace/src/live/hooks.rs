@@ -111,15 +111,17 @@ pub enum HookKind {
     LoaderChanged = 32,
     /// `Syscall6(number, …)` of Go, with the arguments in its registers.
     GoSystemCall = 33,
+    /// `RawSyscall(number, …)` of Go before 1.19 and its relatives, with the arguments on the stack.
+    GoSystemCallOnStack = 34,
     /// `nallocx(size, flags)`: the size that a block would have. It is not entered, but called by the recorder.
-    Nallocx = 34,
+    Nallocx = 35,
     /// `f(heap, whether blocks, visitor, argument)`: has each block of a heap visited. It is not entered, but called by the recorder.
-    VisitBlocks = 35,
+    VisitBlocks = 36,
 }
 
 impl HookKind {
     /// All of them.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 36] = [
         Self::Allocate,
         Self::AllocateArray,
         Self::AllocateZeroed,
@@ -153,6 +155,7 @@ impl HookKind {
         Self::SystemCall,
         Self::LoaderChanged,
         Self::GoSystemCall,
+        Self::GoSystemCallOnStack,
         Self::Nallocx,
         Self::VisitBlocks,
     ];
