@@ -49,7 +49,8 @@ pub(super) fn system_calls<'code>(code: &Code<'code>) -> Vec<(Function<'code>, H
         let places = memmem::find_iter(bytes, &IN_REGISTERS).filter(|at| address(*at) % ALIGNMENT == 0);
         in_registers.extend(places.map(|at| (address(at), IN_REGISTERS.len())));
         let begins = |at: usize| address(at) % ALIGNMENT == 0;
-        let places = memmem::find_iter(bytes, &LAST).filter_map(|at| begin(bytes, at, begins).map(|b| (b, at)));
+        let places =
+            memmem::find_iter(bytes, &LAST).filter_map(|at| begin(bytes, at, begins).map(|b| (b, at)));
         on_stack.extend(places.map(|(begin, at)| (address(begin), at + LAST.len() - begin)));
     }
     // With more than one it is not known which is the runtime's.
