@@ -31,7 +31,7 @@ func confine() {
 	}{4, &steps[0]}
 	syscall.RawSyscall6(syscall.SYS_PRCTL, 38, 1, 0, 0, 0, 0)
 	install := syscall.RawSyscall
-	if kind, _ := syscall.Getenv("FILTER"); kind == "told" {
+	if kind, _ := syscall.Getenv("FILTER"); kind == "noted" {
 		install = syscall.Syscall
 	}
 	if _, _, failed := install(317, 1, 1, uintptr(unsafe.Pointer(&filter))); failed != 0 {
@@ -204,8 +204,8 @@ fn once_it_filters_its_system_calls_nothing_is_called_for_the_recorder() {
     let folder = run::private_folder();
     let [child, _] = children(folder.path());
     let Some(program) = compile(folder.path(), "filtered", NOT_IN_C, &[]) else { return };
-    // The scheduler is told of the system call, or not.
-    for kind in ["told", "raw"] {
+    // The scheduler is noted of the system call, or not.
+    for kind in ["noted", "raw"] {
         let recording = Recording::new(folder.path()).variable("CHILD", child.to_str().expect("a path"));
         let recorded = recording.variable("FILTER", kind).record(&program, &[]);
         assert_eq!(recorded.outcome.code(), 5, "{kind}: {}", recorded.outcome.stderr);
@@ -224,7 +224,7 @@ __asm__(
     ".text\n"
     "nothing: ret\n"
     ".balign 16\n"
-    "told: call nothing\n"
+    "noted: call nothing\n"
     "    mov 16(%rsp), %rdi\n mov 24(%rsp), %rsi\n mov 32(%rsp), %rdx\n mov 8(%rsp), %rax\n syscall\n"
     "    mov %rax, 40(%rsp)\n ret\n"
     ".balign 16\n"
@@ -233,7 +233,7 @@ __asm__(
     "on_stack: push %rbx\n push %r12\n push %r13\n push %r14\n push %r15\n sub $64, %rsp\n"
     "    mov %rsi, (%rsp)\n mov %rdx, 8(%rsp)\n mov %rcx, 16(%rsp)\n mov %r8, 24(%rsp)\n call *%rdi\n"
     "    mov 32(%rsp), %rax\n add $64, %rsp\n pop %r15\n pop %r14\n pop %r13\n pop %r12\n pop %rbx\n ret\n");
-extern char raw[], told[];
+extern char raw[], noted[];
 extern long on_stack(void *function, long number, const void *a, const void *b, const void *c);
 __attribute__((noinline, noipa)) static void work(int blocks) {
     for (int i = 0; i < blocks; i++) {
@@ -243,7 +243,7 @@ __attribute__((noinline, noipa)) static void work(int blocks) {
 }
 int main(int argc, char **argv) {
     extern char **environ;
-    void *functions[] = {raw, told};
+    void *functions[] = {raw, noted};
     work(1000);
     int sum = 0;
     for (int i = 0; i < 2; i++) {

@@ -26,7 +26,7 @@ const OTHERS: [&[u8]; 3] = [
 ];
 /// `mov rax, [rsp + 8]; syscall`
 const LAST: [u8; 7] = [0x48, 0x8b, 0x44, 0x24, 0x08, 0x0f, 0x05];
-/// The call that is in front of it where the scheduler is told first.
+/// The call that is in front of it where the scheduler notes it first.
 const CALL: u8 = 0xe8;
 const CALL_BYTES: usize = 5;
 
