@@ -204,7 +204,7 @@ fn once_it_filters_its_system_calls_nothing_is_called_for_the_recorder() {
     let folder = run::private_folder();
     let [child, _] = children(folder.path());
     let Some(program) = compile(folder.path(), "filtered", NOT_IN_C, &[]) else { return };
-    // The scheduler is noted of the system call, or not.
+    // The scheduler notes the system call, or does not.
     for kind in ["noted", "raw"] {
         let recording = Recording::new(folder.path()).variable("CHILD", child.to_str().expect("a path"));
         let recorded = recording.variable("FILTER", kind).record(&program, &[]);

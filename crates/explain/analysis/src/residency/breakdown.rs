@@ -13,6 +13,8 @@ use heapwise_trace::file::pages::{MappingKind, PageRun};
 /// glibc keeps each of its further arenas in pieces of this size and alignment (`HEAP_MAX_SIZE`: twice the largest
 /// threshold for mappings, on machines with 64 bits).
 const ARENA_BYTES: u64 = 64 << 20;
+/// Of transparent huge pages on x86-64 and, with pages of 4 KiB, on 64-bit Arm.
+const HUGE_PAGE_BYTES: u64 = 2 << 20;
 /// If an allocator has mapped fewer pieces than this, all of them were noted when it did.
 const MOST_NOTED: usize = 1000;
 /// What a page without a live block is.
@@ -136,6 +138,11 @@ impl Allocator<'_> {
         if own.any(page.range.start, page.range.end) {
             return Empty::FreePage;
         }
+        // A huge page is resident as a whole, whatever was used of it.
+        let whole = page.range.start & !(HUGE_PAGE_BYTES - 1);
+        if page.huge && own.any(whole, whole + HUGE_PAGE_BYTES) {
+            return Empty::FreePage;
+        }
         let heap = match page.mapping.kind {
             MappingKind::Allocator => true,
             MappingKind::Break if self.is_glibc || self.inherited => true,
@@ -146,7 +153,6 @@ impl Allocator<'_> {
         match heap {
             // For a fork it is not known what its parent has left behind on the heap.
             true if self.inherited => Empty::Unaccounted,
-            // A huge page is resident as a whole, whatever was used of it.
             true if page.huge => Empty::FreePage,
             true => Empty::Metadata,
             // Its parent had a block there.

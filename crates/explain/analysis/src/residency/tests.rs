@@ -226,3 +226,21 @@ fn a_part_of_a_huge_page_without_a_block_is_its_mappings_allocators() {
     assert_eq!([free(other), free(AllocatorNumber::BY_NAME)], [2 * PAGE, PAGE]);
     assert_eq!(divided.breakdown.free_pages, Bytes(3 * PAGE));
 }
+
+/// Beside glibc, a mapping of its own is another allocator's or no one's, but for huge pages in which a block has been.
+#[test]
+fn a_huge_page_that_had_a_block_is_free_as_a_whole_in_any_mapping() {
+    let pages_of_one = (2 << 20) / PAGE;
+    let own = |is_huge: bool| {
+        let mut own = mapping(HEAP, MappingKind::Anonymous, &[(0, 2 * pages_of_one)]);
+        own.end = HEAP + 2 * pages_of_one * PAGE;
+        own.runs[0].huge = is_huge;
+        let mut touched = TouchedHeap::default();
+        touched.mark(HEAP + 5 * PAGE, 20);
+        let allocator = Allocator::new("/lib/x86_64-linux-gnu/libc.so.6", None, false);
+        allocator.breakdown(&heap_snapshot(vec![own], &[]), &[&touched])
+    };
+    let (huge, small) = (own(true), own(false));
+    assert_eq!([huge.free_pages, huge.unrecorded].map(|b| b.0), [2 << 20, 2 << 20]);
+    assert_eq!([small.free_pages.0, small.unrecorded.0], [PAGE, (4 << 20) - PAGE]);
+}
