@@ -20,11 +20,7 @@ pub unsafe extern "C" fn enter(parameters: *const Parameters) -> u32 {
     match parameters.action {
         // SAFETY: the caller's promise.
         action::LEAVE => unsafe { leave() },
-        _ => {
-            let outcome = start(parameters);
-            thread_table::give_up_unused();
-            outcome
-        }
+        _ => start(parameters),
     }
 }
 

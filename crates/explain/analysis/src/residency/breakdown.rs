@@ -9,6 +9,7 @@ use crate::heap::TouchedHeap;
 use crate::units::{Bytes, Nanos};
 use heapwise_trace::event::AllocatorNumber;
 use heapwise_trace::file::pages::{MappingKind, PageRun};
+use std::ops::Range;
 
 /// glibc keeps each of its further arenas in pieces of this size and alignment (`HEAP_MAX_SIZE`: twice the largest
 /// threshold for mappings, on machines with 64 bits).
@@ -102,11 +103,15 @@ impl Allocator<'_> {
             match self.empty(page, &mut kind, touched_pages) {
                 Empty::FreePage => {
                     sum.free_pages += bytes;
-                    let (start, end) = (page.range.start, page.range.end);
-                    // A huge page may never have had a block where this part of it is: then it is that of its mapping's allocator.
-                    let is_by_name = || touched_pages.iter().any(|touched| touched.any(start, end));
-                    let by_mapping = || if is_by_name() { AllocatorNumber::BY_NAME } else { kind.number };
-                    let number = had(start, end).unwrap_or_else(by_mapping);
+                    // A huge page may never have had a block where this part of it is: then it is that of the allocator which had one
+                    // elsewhere in it, or else in its mapping.
+                    let of = |part: &Range<u64>| {
+                        let is_by_name = || touched_pages.iter().any(|t| t.any(part.start, part.end));
+                        let by_name = || is_by_name().then_some(AllocatorNumber::BY_NAME);
+                        had(part.start, part.end).or_else(by_name)
+                    };
+                    let of_whole = || if page.huge { of(&huge_page(&page.range)) } else { None };
+                    let number = of(&page.range).or_else(of_whole).unwrap_or(kind.number);
                     parts.entry(number).or_default().free_pages += bytes;
                 }
                 Empty::Metadata => {
@@ -138,9 +143,9 @@ impl Allocator<'_> {
         if own.any(page.range.start, page.range.end) {
             return Empty::FreePage;
         }
-        // A huge page is resident as a whole, whatever was used of it.
-        let whole = page.range.start & !(HUGE_PAGE_BYTES - 1);
-        if page.huge && own.any(whole, whole + HUGE_PAGE_BYTES) {
+        // A huge page is resident as a whole, whatever was used of it. What a fork's parent has used of it is not known.
+        let whole = huge_page(&page.range);
+        if page.huge && !self.inherited && own.any(whole.start, whole.end) {
             return Empty::FreePage;
         }
         let heap = match page.mapping.kind {
@@ -160,6 +165,12 @@ impl Allocator<'_> {
             false => Empty::Unrecorded,
         }
     }
+}
+
+/// The huge page that a page is a part of, if it is.
+fn huge_page(page: &Range<u64>) -> Range<u64> {
+    let start = page.start & !(HUGE_PAGE_BYTES - 1);
+    start..start.saturating_add(HUGE_PAGE_BYTES)
 }
 
 /// What is known of the mapping that a page lies in.

@@ -231,16 +231,17 @@ fn a_part_of_a_huge_page_without_a_block_is_its_mappings_allocators() {
 #[test]
 fn a_huge_page_that_had_a_block_is_free_as_a_whole_in_any_mapping() {
     let pages_of_one = (2 << 20) / PAGE;
-    let own = |is_huge: bool| {
+    let own = |is_huge: bool, is_fork: bool| {
         let mut own = mapping(HEAP, MappingKind::Anonymous, &[(0, 2 * pages_of_one)]);
         own.end = HEAP + 2 * pages_of_one * PAGE;
         own.runs[0].huge = is_huge;
         let mut touched = TouchedHeap::default();
         touched.mark(HEAP + 5 * PAGE, 20);
-        let allocator = Allocator::new("/lib/x86_64-linux-gnu/libc.so.6", None, false);
+        let allocator = Allocator::new("/lib/x86_64-linux-gnu/libc.so.6", None, is_fork);
         allocator.breakdown(&heap_snapshot(vec![own], &[]), &[&touched])
     };
-    let (huge, small) = (own(true), own(false));
+    let (huge, small, of_fork) = (own(true, false), own(false, false), own(true, true));
+    assert_eq!(of_fork.free_pages, Bytes(PAGE), "what its parent had there is not known");
     assert_eq!([huge.free_pages, huge.unrecorded].map(|b| b.0), [2 << 20, 2 << 20]);
     assert_eq!([small.free_pages.0, small.unrecorded.0], [PAGE, (4 << 20) - PAGE]);
 }

@@ -15,10 +15,11 @@ const IN_REGISTERS: [u8; 14] =
 /// `mov rdi, [rsp + 16]; mov rsi, [rsp + 24]; mov rdx, [rsp + 32]`: the first arguments, which lie behind the number.
 const THREE: &[u8] =
     &[0x48, 0x8b, 0x7c, 0x24, 0x10, 0x48, 0x8b, 0x74, 0x24, 0x18, 0x48, 0x8b, 0x54, 0x24, 0x20];
-/// What comes then in functions of the package `syscall` (`asm_linux_amd64.s`): nothing; a zero in `r10`, `r8` and `r9` before Go 1.11; three
-/// arguments more.
-const OTHERS: [&[u8]; 3] = [
+/// What comes then in functions of the package `syscall` (`asm_linux_amd64.s`): nothing; a zero in `r10`, `r8` and `r9` before Go 1.11, by
+/// `xor` or by `mov`; three arguments more.
+const OTHERS: [&[u8]; 4] = [
     &[],
+    &[0x45, 0x31, 0xd2, 0x45, 0x31, 0xc0, 0x45, 0x31, 0xc9],
     &[
         0x49, 0xc7, 0xc2, 0, 0, 0, 0, 0x49, 0xc7, 0xc0, 0, 0, 0, 0, 0x49, 0xc7, 0xc1, 0, 0, 0, 0, //
     ],
@@ -34,8 +35,9 @@ const CALL_BYTES: usize = 5;
 const ALIGNMENT: u64 = 16;
 /// Sections that Go's linker makes, of which each file has one: the first is left out without an id (`-buildid=`).
 const SIGNS: [&str; 3] = [".note.go.buildid", ".go.buildinfo", ".gopclntab"];
-/// There are `Syscall`, `Syscall6`, `RawSyscall`, `RawSyscall6` and one that returns no error. What has more is something else.
-const MOST_ON_STACK: usize = 8;
+/// There are `Syscall`, `Syscall6`, `RawSyscall`, `RawSyscall6` and one that returns no error, and two of each copy of the package
+/// `golang.org/x/sys/unix`. What has more is something else.
+const MOST_ON_STACK: usize = 32;
 
 /// The functions that make system calls, with any number.
 pub(super) fn system_calls<'code>(code: &Code<'code>) -> Vec<(Function<'code>, HookKind)> {
@@ -45,7 +47,7 @@ pub(super) fn system_calls<'code>(code: &Code<'code>) -> Vec<(Function<'code>, H
     let (mut in_registers, mut on_stack) = (Vec::new(), Vec::new());
     for segment in code.segments() {
         let bytes = code.bytes(segment.address, segment.in_file.end - segment.in_file.start);
-        let address = |at: usize| segment.address.0 + at as u64;
+        let address = |at: usize| segment.address.0.wrapping_add(at as u64);
         let places = memmem::find_iter(bytes, &IN_REGISTERS).filter(|at| address(*at) % ALIGNMENT == 0);
         in_registers.extend(places.map(|at| (address(at), IN_REGISTERS.len())));
         let begins = |at: usize| address(at) % ALIGNMENT == 0;

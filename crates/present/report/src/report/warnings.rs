@@ -71,15 +71,20 @@ pub(super) fn nothing(subject: &Subject<'_>) -> Vec<Section> {
         let of_delay = "recording was held off with a delay, and the program ended before";
         let of_children = "it only started other programs, and following them was turned off";
         let reasons = if analysis.processes.is_empty() {
-            [
+            vec![
                 "the program is set-uid, or linked statically without symbols: nothing can be put in front of its allocator",
                 "it was killed before it began",
                 of_delay,
             ]
         } else {
-            ["it needs no memory of the heap, as `true` does not", of_delay, of_children]
+            vec![
+                "it needs no memory of the heap, as `true` does not",
+                "it has an allocator of its own of which heapwise knows no function",
+                of_delay,
+                of_children,
+            ]
         };
-        blocks.extend(reasons.map(|reason| Block::line(Mark::Item, reason)));
+        blocks.extend(reasons.into_iter().map(|reason| Block::line(Mark::Item, reason)));
     } else {
         blocks.push(Block::line(Mark::Indented, "See NOT SEEN above for the reason and what to do."));
     }
