@@ -20,7 +20,11 @@ pub unsafe extern "C" fn enter(parameters: *const Parameters) -> u32 {
     match parameters.action {
         // SAFETY: the caller's promise.
         action::LEAVE => unsafe { leave() },
-        _ => start(parameters),
+        _ => {
+            let outcome = start(parameters);
+            thread_table::give_up_unused();
+            outcome
+        }
     }
 }
 

@@ -1,17 +1,14 @@
-//! The words of threads in a process whose loader does not know the recorder: found by the thread pointer.
+//! The words of threads in a process whose loader does not know the recorder: found by the thread's id.
 //!
-//! A thread's pointer is not used by another one while it runs, and by the next one as soon as it has ended. So a slot also has the
-//! thread's id. The C libraries keep that behind the thread pointer, each at another place; where, is found out when the first threads
-//! come ([`IdInBlock`]). What a thread finds there differs from its slot's as soon as it is another one's.
-//!
-//! PERF: by its id a thread remembers where its slot is, since threads that begin one after the other have ids one after the other: no
-//! hash has to be made of them.
+//! The C libraries keep it behind the thread pointer, each at another place; where, is found out when the first threads come
+//! ([`IdInBlock`]). A slot is a thread's that has its id and its thread pointer. Either may be another thread's later, and in the end both: so
+//! a thread that begins gives up the slot of the one that had its thread pointer before ([`forget_before`]).
 
 use crate::arch::tls::{ThreadWords, behind_thread_pointer, thread_pointer};
 use crate::process::PROCESS;
 use crate::sys;
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use heapwise_trace::live::layout::MAX_RINGS;
 
 /// More than threads can be recorded at the same time.
@@ -58,18 +55,6 @@ const _: () = assert!(size_of::<Slot>() == 128);
 
 static SLOTS: [Slot; COUNT] = [const { Slot::free() }; COUNT];
 
-/// Where the slot was that the last thread found of those whose ids are the same modulo [`COUNT`]. Whether it is the caller's, the slot
-/// says.
-static REMEMBERED: [AtomicU16; COUNT] = [const { AtomicU16::new(0) }; COUNT];
-
-const _: () = assert!(COUNT <= 1 << u16::BITS && COUNT.is_power_of_two());
-
-/// Notes where a thread's slot is, and returns its words.
-fn remember(thread: u32, index: usize) -> *mut ThreadWords {
-    REMEMBERED[thread as usize % COUNT].store(index as u16, Ordering::Relaxed);
-    SLOTS[index].words.get()
-}
-
 /// For threads that find no slot: the recorder is always at work on them, so they record nothing.
 struct NoSlot(UnsafeCell<ThreadWords>);
 
@@ -82,10 +67,10 @@ static NO_SLOT: NoSlot =
 /// Whether there was such a thread.
 static IS_ANY_WITHOUT: AtomicBool = AtomicBool::new(false);
 
-/// Where a thread's first place is. Blocks of threads lie at the same place of equally large stacks, so high bits are mixed in.
+/// Where a thread's first place is: threads that begin one after the other have ids one after the other.
 #[inline(always)]
-fn home(pointer: usize) -> usize {
-    (pointer >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - COUNT.ilog2())
+fn home(thread: u32) -> usize {
+    thread as usize % COUNT
 }
 
 /// The calling thread's words. Valid as long as the thread runs.
@@ -94,16 +79,34 @@ pub fn words() -> *mut ThreadWords {
     known_words().unwrap_or_else(find)
 }
 
-/// The same where its place is remembered.
+/// The same where its place is the first that is looked at.
 #[inline(always)]
 pub(crate) fn known_words() -> Option<*mut ThreadWords> {
     // Where the id's place is not known, what is read instead is no slot's.
     let thread = ID.look();
-    let index = REMEMBERED[thread as usize % COUNT].load(Ordering::Relaxed);
-    let slot = &SLOTS[index as usize % COUNT];
+    let slot = &SLOTS[home(thread)];
     let is_own = slot.shown.load(Ordering::Relaxed) == u64::from(thread)
         && slot.pointer.load(Ordering::Relaxed) == thread_pointer();
     is_own.then(|| slot.words.get())
+}
+
+/// Frees the calling thread's slot if it has recorded nothing. A thread that begins has a block of its own only later, and its first
+/// place, which is that of its id, is to be free then.
+pub(crate) fn give_up_unused() {
+    let pointer = thread_pointer();
+    let thread = sys::own_thread_id();
+    let own = places(thread).map(|index| &SLOTS[index]).find(|slot| {
+        slot.pointer.load(Ordering::Relaxed) == pointer && slot.owner.load(Ordering::Relaxed) == thread
+    });
+    let Some(slot) = own else { return };
+    let words = slot.words.get();
+    // SAFETY: the slot is this thread's; each word is read as a whole.
+    let is_unused = unsafe { (*words).state.is_null() && (*words).guard == 0 && (*words).waits == 0 };
+    if is_unused {
+        slot.shown.store(NOT_SHOWN, Ordering::Relaxed);
+        slot.owner.store(0, Ordering::Relaxed);
+        slot.pointer.store(0, Ordering::Release);
+    }
 }
 
 /// Whether the recorder, or an allocator that it has called, is at work on any thread that still runs.
@@ -125,41 +128,78 @@ pub(crate) fn is_any_at_work() -> bool {
 #[inline(never)]
 fn find() -> *mut ThreadWords {
     let (pointer, id) = (thread_pointer(), ID.read());
-    for index in places(pointer) {
+    for index in places(id) {
         let slot = &SLOTS[index];
         if slot.pointer.load(Ordering::Relaxed) == pointer && id == slot.owner.load(Ordering::Relaxed) {
             slot.note_shown(id);
-            return remember(id, index);
+            return slot.words.get();
         }
     }
     join(pointer)
 }
 
-fn places(pointer: usize) -> impl Iterator<Item = usize> {
-    (0..TRIES).map(move |n| (home(pointer) + n) % COUNT)
+/// Threads with ids one after the other have places one after the other, so whoever finds its own one taken looks far from there.
+fn places(thread: u32) -> impl Iterator<Item = usize> {
+    (0..TRIES).map(move |n| (home(thread) + n * STRIDE) % COUNT)
+}
+
+/// An odd number, so that all places are different.
+const STRIDE: usize = 10_127;
+
+/// Of each thread pointer, where the slot of the last thread is that had it, in the lowest bits; 0 for none.
+static LAST: [AtomicU64; COUNT] = [const { AtomicU64::new(0) }; COUNT];
+
+/// Gives up the slot of an earlier thread that had the calling thread's pointer, and notes which one has it now. Returns whether there is
+/// room for that.
+fn forget_before(pointer: usize, index: usize) -> bool {
+    let noted = |pointer: usize, index: usize| (pointer << COUNT.ilog2() | index) as u64;
+    // Blocks of threads lie at the same place of equally large stacks, so high bits are mixed in.
+    let first = (pointer >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - COUNT.ilog2());
+    for last in (0..TRIES).map(|n| &LAST[(first + n) % COUNT]) {
+        let before = last.load(Ordering::Acquire);
+        let earlier = before as usize % COUNT;
+        let is_own = before == noted(pointer, earlier);
+        // A pointer that no slot has any more is that of a thread that is gone.
+        let has_it = || noted(SLOTS[earlier].pointer.load(Ordering::Relaxed), earlier) == before;
+        if !is_own && before != 0 && has_it() {
+            continue;
+        }
+        let now = noted(pointer, index);
+        if last.compare_exchange(before, now, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+            continue;
+        }
+        if is_own && earlier != index {
+            // Another thread may have taken it, since its owner is gone.
+            let slot = &SLOTS[earlier];
+            let _ = slot.pointer.compare_exchange(pointer, 0, Ordering::AcqRel, Ordering::Relaxed);
+        }
+        return true;
+    }
+    false
 }
 
 /// Gives a thread its slot, if it has none.
 fn join(pointer: usize) -> *mut ThreadWords {
     let thread = sys::own_thread_id();
     ID.learn(pointer, thread);
-    for index in places(pointer) {
+    for index in places(thread) {
         let slot = &SLOTS[index];
         let before = slot.pointer.load(Ordering::Relaxed);
         let owner = slot.owner.load(Ordering::Relaxed);
-        if before == pointer {
-            if owner != thread {
-                // An earlier thread with the same block has ended, or this is a forked child.
-                begin(slot, thread);
-            }
-            return remember(thread, index);
+        if before == pointer && owner == thread {
+            return slot.words.get();
         }
-        let is_free = before == 0 || owner != 0 && sys::is_thread_gone(owner);
+        // An earlier thread with the same block has ended, or this is a forked child.
+        let is_free = before == 0 || before == pointer || owner != 0 && sys::is_thread_gone(owner);
         if is_free
             && slot.pointer.compare_exchange(before, pointer, Ordering::AcqRel, Ordering::Relaxed).is_ok()
         {
+            if !forget_before(pointer, index) {
+                slot.pointer.store(0, Ordering::Release);
+                break;
+            }
             begin(slot, thread);
-            return remember(thread, index);
+            return slot.words.get();
         }
     }
     PROCESS.count_lost();
@@ -261,18 +301,47 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_is_another_threads_is_looked_for_again() {
-        let own = words();
-        let thread = sys::own_thread_id();
-        assert_eq!(known_words(), Some(own));
-        let place = &REMEMBERED[thread as usize % COUNT];
-        let index = place.load(Ordering::Relaxed);
-        for other in [index.wrapping_add(1), u16::MAX] {
-            place.store(other, Ordering::Relaxed);
+    fn a_thread_pointer_is_in_one_slot_at_most() {
+        // Threads that come one after the other have the same block each time, and another id.
+        for _ in 0..200 {
+            let (pointer, slots) = std::thread::spawn(|| {
+                words();
+                let pointer = thread_pointer();
+                let has = |slot: &&Slot| slot.pointer.load(Ordering::Relaxed) == pointer;
+                (pointer, SLOTS.iter().filter(has).count())
+            })
+            .join()
+            .expect("it ends");
+            assert_eq!(slots, 1, "{pointer:x}");
+        }
+    }
+
+    #[test]
+    fn many_threads_in_a_row_leave_room_for_others() {
+        let own: Vec<_> = places(1000).collect();
+        let in_a_row = own.iter().filter(|place| (1000..1400).contains(*place)).count();
+        assert!(in_a_row <= 4, "{own:?}");
+        assert_eq!(own.iter().collect::<BTreeSet<_>>().len(), TRIES);
+    }
+
+    #[test]
+    fn a_thread_that_gives_up_its_slot_finds_its_first_place_free() {
+        std::thread::spawn(|| {
+            let own = words();
+            let thread = sys::own_thread_id();
+            assert_eq!(own, SLOTS[home(thread)].words.get());
+            give_up_unused();
+            assert_eq!(SLOTS[home(thread)].pointer.load(Ordering::Relaxed), 0);
             assert_eq!(known_words(), None);
             assert_eq!(words(), own);
             assert_eq!(known_words(), Some(own));
-        }
+            // SAFETY: this thread's words.
+            unsafe { (*own).waits = 1 };
+            give_up_unused();
+            assert_eq!(known_words(), Some(own), "the recorder is at work on it");
+        })
+        .join()
+        .expect("it ends");
     }
 
     #[test]
