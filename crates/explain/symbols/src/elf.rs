@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use object::Object;
+use object::read::elf::{Note, SectionHeader};
+use object::{Object, elf};
 
 use crate::error::{Error, Repr};
 
@@ -21,7 +22,21 @@ pub(crate) fn parse<'store>(path: &Path, data: &'store [u8]) -> Result<object::F
 
 /// The build id of a file, if the linker wrote one.
 pub(crate) fn build_id<'store>(object: &object::File<'store>) -> Option<&'store [u8]> {
-    object.build_id().ok().flatten().filter(|id| !id.is_empty())
+    let id = object.build_id().unwrap_or_else(|_| beside_odd_notes(object));
+    id.filter(|id| !id.is_empty())
+}
+
+/// The same where some notes cannot be read: those of Go before 1.10 are aligned to 32 bytes.
+fn beside_odd_notes<'store>(object: &object::File<'store>) -> Option<&'store [u8]> {
+    let object::File::Elf64(file) = object else { return None };
+    let endian = file.endian();
+    let sections = file.elf_section_table().iter();
+    let notes = sections.filter_map(|section| section.notes(endian, file.data()).ok().flatten());
+    // It ends at what cannot be read.
+    let mut notes = notes.flat_map(|notes| notes.map_while(Result::ok));
+    let is_it =
+        |note: &Note<'_, _>| note.name() == elf::ELF_NOTE_GNU && note.n_type(endian) == elf::NT_GNU_BUILD_ID;
+    notes.find(is_it).map(|note| note.desc())
 }
 
 /// Fails if the file is another build than `expected`. If `expected` is empty, nothing is checked.
@@ -32,4 +47,34 @@ pub(crate) fn check_build_id(path: &Path, object: &object::File<'_>, expected: &
     }
     let found = found.map(<[u8]>::to_vec);
     Err(Repr::Replaced { path: path.to_owned(), expected: expected.to_vec(), found }.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A section of notes, of which the assembler is given the alignment.
+    fn file(folder: &Path, alignment: u32) -> Vec<u8> {
+        let (source, out) = (folder.join("a.c"), folder.join("a.so"));
+        let text = format!(
+            "__asm__(\".section .note.go.buildid,\\\"a\\\",@note\\n.balign {alignment}\\n.long 4,4,4\\n\"\n\".asciz \\\"Go\\\"\\n.byte 0\\n.long 7\\n.text\");"
+        );
+        std::fs::write(&source, text).expect("it can be written");
+        let mut cc = std::process::Command::new("cc");
+        let options = ["-shared", "-nostdlib", "-Wl,--build-id=0x0123456789abcdef", "-o"];
+        let status = cc.args(options).arg(&out).arg(&source).status().expect("there is a compiler");
+        assert!(status.success());
+        std::fs::read(out).expect("it was written")
+    }
+
+    #[test]
+    fn a_note_that_cannot_be_read_hides_no_build_id() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for alignment in [4, 32] {
+            let bytes = file(folder.path(), alignment);
+            let object = parse(Path::new("a.so"), &bytes).expect("it is whole");
+            assert_eq!(object.build_id().is_err(), alignment == 32);
+            assert_eq!(build_id(&object), Some(&[0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef][..]));
+        }
+    }
 }
