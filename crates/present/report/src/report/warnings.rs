@@ -79,7 +79,7 @@ pub(super) fn nothing(subject: &Subject<'_>) -> Vec<Section> {
         } else {
             vec![
                 "it needs no memory of the heap, as `true` does not",
-                "it has an allocator of its own of which heapwise knows no function",
+                "it has its own allocator, of which heapwise knows no function",
                 of_delay,
                 of_children,
             ]
