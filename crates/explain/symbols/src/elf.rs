@@ -56,10 +56,10 @@ mod tests {
     /// A section of notes, of which the assembler is given the alignment.
     fn file(folder: &Path, alignment: u32) -> Vec<u8> {
         let (source, out) = (folder.join("a.c"), folder.join("a.so"));
-        let text = format!(
-            "__asm__(\".section .note.go.buildid,\\\"a\\\",@note\\n.balign {alignment}\\n.long 4,4,4\\n\"\n\".asciz \\\"Go\\\"\\n.byte 0\\n.long 7\\n.text\");"
+        let notes = format!(
+            r#"__asm__(".section .note.go.buildid, \"a\", @note; .balign {alignment}; .long 4, 4, 4; .ascii \"Go\\0\\0\"; .long 7; .text");"#
         );
-        std::fs::write(&source, text).expect("it can be written");
+        std::fs::write(&source, notes).expect("it can be written");
         let mut cc = std::process::Command::new("cc");
         let options = ["-shared", "-nostdlib", "-Wl,--build-id=0x0123456789abcdef", "-o"];
         let status = cc.args(options).arg(&out).arg(&source).status().expect("there is a compiler");

@@ -67,6 +67,15 @@ mod tests {
     }
 
     #[test]
+    fn a_command_that_inherits_nothing_is_handed_the_flags_for_make() {
+        let mut cargo = Command::new("cargo");
+        build_quickly(cargo.env_clear());
+        let flags = cargo.get_envs().find(|(name, _)| *name == "MAKEFLAGS").and_then(|(_, flags)| flags);
+        let expected = std::env::var_os("MAKEFLAGS").unwrap_or_else(|| MAKE_FLAGS.into());
+        assert_eq!(flags, Some(&*expected));
+    }
+
+    #[test]
     fn variables_of_profiles_are_kept_away_and_others_are_not() {
         let mut cargo = Command::new("cargo");
         let names =

@@ -8,7 +8,7 @@ use crate::arch::tls::{ThreadWords, behind_thread_pointer, thread_pointer};
 use crate::process::PROCESS;
 use crate::sys;
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence};
 use heapwise_trace::live::layout::MAX_RINGS;
 
 /// More than threads can be recorded at the same time.
@@ -40,6 +40,13 @@ impl Slot {
 }
 
 impl Slot {
+    /// Gives up the calling thread's slot. The next one may take it as soon as it has no owner.
+    fn give_up(&self) {
+        self.shown.store(NOT_SHOWN, Ordering::Relaxed);
+        self.pointer.store(0, Ordering::Relaxed);
+        self.owner.store(0, Ordering::Release);
+    }
+
     /// What the calling thread's block shows of its id from here on.
     fn note_shown(&self, thread: u32) {
         let is_known = ID.at.load(Ordering::Relaxed) != 0;
@@ -100,12 +107,10 @@ pub(crate) fn give_up_unused() {
     });
     let Some(slot) = own else { return };
     let words = slot.words.get();
-    // SAFETY: the slot is this thread's; each word is read as a whole.
+    // SAFETY: valid, for slots are static; the slot is this thread's, no reference to its words lives, and each is read as a whole.
     let is_unused = unsafe { (*words).state.is_null() && (*words).guard == 0 && (*words).waits == 0 };
     if is_unused {
-        slot.shown.store(NOT_SHOWN, Ordering::Relaxed);
-        slot.owner.store(0, Ordering::Relaxed);
-        slot.pointer.store(0, Ordering::Release);
+        slot.give_up();
     }
 }
 
@@ -190,15 +195,16 @@ fn join(pointer: usize) -> *mut ThreadWords {
             return slot.words.get();
         }
         // An earlier thread with the same block has ended, or this is a forked child.
-        let is_free = before == 0 || before == pointer || owner != 0 && sys::is_thread_gone(owner);
-        if is_free
-            && slot.pointer.compare_exchange(before, pointer, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        let is_free = owner == 0 || owner != thread && (before == pointer || sys::is_thread_gone(owner));
+        // With an owner that lives it is taken.
+        if is_free && slot.owner.compare_exchange(owner, thread, Ordering::AcqRel, Ordering::Relaxed).is_ok()
         {
+            begin(slot, pointer);
             if !forget_before(pointer, index) {
-                slot.pointer.store(0, Ordering::Release);
+                slot.give_up();
                 break;
             }
-            begin(slot, thread);
+            slot.note_shown(thread);
             return slot.words.get();
         }
     }
@@ -207,11 +213,17 @@ fn join(pointer: usize) -> *mut ThreadWords {
     NO_SLOT.0.get()
 }
 
-fn begin(slot: &Slot, thread: u32) {
-    // SAFETY: the slot has this thread's pointer, and a thread that had it before is gone.
+/// Makes a slot that the calling thread owns its own. A signal handler in between finds no words of an earlier thread: its thread pointer
+/// comes last.
+fn begin(slot: &Slot, pointer: usize) {
+    slot.shown.store(NOT_SHOWN, Ordering::Relaxed);
+    slot.pointer.store(0, Ordering::Relaxed);
+    compiler_fence(Ordering::SeqCst);
+    // SAFETY: valid, for slots are static; the slot has this thread's id, the thread that had it before is gone, and no reference to its
+    // words lives.
     unsafe { slot.words.get().write(ThreadWords::new()) };
-    slot.note_shown(thread);
-    slot.owner.store(thread, Ordering::Release);
+    compiler_fence(Ordering::SeqCst);
+    slot.pointer.store(pointer, Ordering::Release);
 }
 
 /// Where in a thread's block its id is: the C library's secret.
@@ -233,7 +245,8 @@ impl IdInBlock {
     /// What is in the calling thread's block where the id is, or at its beginning if that is not known.
     #[inline(always)]
     fn look(&self) -> u32 {
-        // SAFETY: the place was found in a block of this C library, and all its blocks are as large.
+        // SAFETY: the place was found in a block of this C library, and all its blocks are as large; each has a beginning. It is read as
+        // a whole, and no reference to it lives.
         unsafe { behind_thread_pointer(self.at.load(Ordering::Relaxed)) }
     }
 

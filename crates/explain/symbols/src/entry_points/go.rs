@@ -1,6 +1,6 @@
 //! Where a program in Go makes its system calls. It uses no function of the C library for that.
 //!
-//! Names of functions are often stripped, and these have changed twice; what they consist of has once, with Go 1.19.
+//! Names of functions are often stripped. What these consist of has changed with Go 1.10, 1.11 and 1.19.
 
 use crate::Svma;
 use crate::code::{Code, Function};
@@ -56,16 +56,19 @@ pub(super) fn system_calls<'code>(code: &Code<'code>) -> Vec<(Function<'code>, H
         on_stack.extend(places.map(|(begin, at)| (address(begin), at + LAST.len() - begin)));
     }
     // With more than one it is not known which is the runtime's.
+    if in_registers.len() > 1 {
+        in_registers.clear();
+    }
+    if on_stack.len() > MOST_ON_STACK {
+        on_stack.clear();
+    }
     let in_registers = in_registers.into_iter().map(|place| (place, "Syscall6", HookKind::GoSystemCall));
     let on_stack = on_stack.into_iter().map(|place| (place, "RawSyscall", HookKind::GoSystemCallOnStack));
-    let of_one = if in_registers.len() == 1 { 1 } else { 0 };
-    let of_several = if on_stack.len() <= MOST_ON_STACK { MOST_ON_STACK } else { 0 };
-    let found = in_registers.take(of_one).chain(on_stack.take(of_several));
     let function = |((address, size), name, kind): ((u64, usize), _, _)| {
         let (address, size) = (Svma(address), size as u64);
         (Function { name, address, size, is_exported: false, is_static: false }, kind)
     };
-    found.map(function).collect()
+    in_registers.chain(on_stack).map(function).collect()
 }
 
 /// Where the function begins that has the number of a system call in its hands at `last`.

@@ -5,7 +5,7 @@ use crate::arch::syscall::number;
 use crate::{confined, loadable, sys};
 
 crate::shim_of_go!(system_call_shim => before_system_call, confined::FILTERED);
-crate::shim_of_go_on_stack!(system_call_on_stack_shim => before_system_call, confined::FILTERED);
+crate::shim_of_go_on_stack!(system_call_on_stack_shim => system_call_shim);
 
 /// How the function that makes system calls is entered.
 pub(super) fn system_call() -> usize {

@@ -138,100 +138,27 @@ macro_rules! shim_of_go {
 }
 
 /// The same for `RawSyscall(number, a, b, c)` and its relatives before Go 1.19, which have their arguments on the stack, behind the return
-/// address. Their callers expect nothing of any register but `rsp` and `rbp`; `r14` is what it was all the same.
+/// address: puts them where `$in_registers`, a [`shim_of_go!`], expects them. The function that goes on reads them from the stack, and
+/// its callers expect nothing of any register but `rsp` and `rbp`.
 ///
 /// One with three arguments has its results where the others would be, which may be read.
 #[macro_export]
 macro_rules! shim_of_go_on_stack {
-    ($name:ident => $before:path, $filtered:path) => {
+    ($name:ident => $in_registers:path) => {
         #[unsafe(naked)]
         unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
                 ".cfi_startproc",
                 "mov rax, qword ptr [rsp + 8]",
-                "cmp rax, {execve}",
-                "je 2f",
-                "cmp rax, {execveat}",
-                "je 2f",
-                "cmp rax, {seccomp}",
-                "je 4f",
-                "cmp rax, {prctl}",
-                "je 5f",
-                "jmp qword ptr [r11]",
-                // seccomp(SECCOMP_SET_MODE_FILTER, …)
-                "4:",
-                "cmp qword ptr [rsp + 16], 1",
-                "je 6f",
-                "jmp qword ptr [r11]",
-                // prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, …)
-                "5:",
-                "cmp qword ptr [rsp + 16], 22",
-                "jne 3f",
-                "cmp qword ptr [rsp + 24], 2",
-                "jne 3f",
-                "6:",
-                "mov dword ptr [rip + {filtered}], 1",
-                "jmp qword ptr [r11]",
-                "2:",
-                "cmp dword ptr [rip + {filtered}], 0",
-                "jne 3f",
-                // A system call overwrites `rcx` and `r11`.
-                "mov r13, r11",
-                // mmap(null, size, read and write, private and anonymous, no file, 0)
-                "mov eax, {mmap}",
-                "xor edi, edi",
-                "mov esi, {size}",
-                "mov edx, 3",
-                "mov r10d, 0x22",
-                "mov r8, -1",
-                "xor r9d, r9d",
-                "syscall",
-                "mov r11, r13",
-                // Error numbers are negative.
-                "test rax, rax",
-                "js 3f",
-                "mov rbx, rsp",
-                "lea rsp, [rax + {size}]",
-                ".cfi_undefined rip",
-                // An even number of words before the call, as C requires.
-                "push rbx",
-                "push rax",
-                "push r14",
-                "push r13",
-                // The return address and the number, which lie behind the six arguments.
-                "push qword ptr [rbx]",
-                "push qword ptr [rbx + 8]",
-                "push qword ptr [rbx + 56]",
-                "push qword ptr [rbx + 48]",
-                "push qword ptr [rbx + 40]",
-                "push qword ptr [rbx + 32]",
-                "push qword ptr [rbx + 24]",
-                "push qword ptr [rbx + 16]",
-                "mov rdi, rsp",
-                "mov rsi, qword ptr [rbx + 8]",
-                "call {before}",
-                "add rsp, 64",
-                "pop r13",
-                "pop r14",
-                "pop rdi",
-                "pop rsp",
-                "xorps xmm15, xmm15",
-                "mov eax, {munmap}",
-                "mov esi, {size}",
-                "syscall",
-                "mov r11, r13",
-                "3:",
-                "jmp qword ptr [r11]",
+                "mov rbx, qword ptr [rsp + 16]",
+                "mov rcx, qword ptr [rsp + 24]",
+                "mov rdi, qword ptr [rsp + 32]",
+                "mov rsi, qword ptr [rsp + 40]",
+                "mov r8, qword ptr [rsp + 48]",
+                "mov r9, qword ptr [rsp + 56]",
+                "jmp {in_registers}",
                 ".cfi_endproc",
-                execve = const $crate::arch::syscall::number::EXECVE,
-                execveat = const $crate::arch::syscall::number::EXECVEAT,
-                mmap = const $crate::arch::syscall::number::MMAP,
-                munmap = const $crate::arch::syscall::number::MUNMAP,
-                size = const $crate::arch::go::STACK_BYTES,
-                seccomp = const $crate::arch::syscall::number::SECCOMP,
-                prctl = const $crate::arch::syscall::number::PRCTL,
-                filtered = sym $filtered,
-                before = sym $before,
+                in_registers = sym $in_registers,
             )
         }
     };
