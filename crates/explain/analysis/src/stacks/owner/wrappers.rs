@@ -177,6 +177,7 @@ const FAMILIES: &[Family] = &[
     memory("xmlMem", "Malloc Realloc"),
     memory("xml", "MallocLoc ReallocLoc MallocAtomicLoc"),
     copies("xml", "Strdup Strndup MemStrdup MemStrdupLoc MemoryStrdup CharStrdup"),
+    copies("prvTidytmb", "strdup strndup"),
     c("curl_dbg_"),
     memory("Curl_", "saferealloc"),
     copies("Curl_", "memdup memdup0 strndup"),
@@ -333,6 +334,7 @@ mod tests {
             "sqlite3DbStrDup",
             "av_strdup",
             "vim_strsave",
+            "prvTidytmbstrndup",
             "AcquireString",
         ] {
             assert_eq!(wrapper_kind(name), Some(WrapperKind::Copy), "{name}");
