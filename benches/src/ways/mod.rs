@@ -70,8 +70,15 @@ pub(crate) struct Cost {
     pub(crate) processor: f64,
 }
 
-/// What recording adds to a pair, one of each way.
-pub(crate) type Round = [Cost; WAYS.len()];
+/// A pair of one way, alone and recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Costs {
+    pub(crate) alone: Cost,
+    pub(crate) recorded: Cost,
+}
+
+/// A pair of each way.
+pub(crate) type Round = [Costs; WAYS.len()];
 
 pub(crate) fn measure(plan: &Plan, folder: &Path) -> Result<Vec<Round>> {
     let recorder = Recorder::of(plan, folder);
@@ -91,10 +98,8 @@ pub(crate) fn measure(plan: &Plan, folder: &Path) -> Result<Vec<Round>> {
             "bench:   round {}: {allocator}, {what}, {how} {time:.1} ns a pair, {processor:.1} of the processor",
             turn.round
         );
-        let sign = if is_recorded { 1.0 } else { -1.0 };
-        let added = &mut rounds[round][at];
-        added.time += sign * time;
-        added.processor += sign * processor;
+        let costs = &mut rounds[round][at];
+        *(if is_recorded { &mut costs.recorded } else { &mut costs.alone }) = cost;
     }
     Ok(rounds)
 }
