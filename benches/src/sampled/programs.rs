@@ -8,9 +8,10 @@ use crate::series::Plan;
 use anyhow::{Context, Result, bail};
 use heapwise_trial::rounds::Rounds;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const SEED: u64 = 190;
+const INTERPOSER: &[&str] = &["--crate-type", "cdylib", "-C", "panic=abort", "-C", "link-arg=-lc"];
 /// Of the programs that are replayed, those that are measured here, too.
 const OTHERS: [&str; 6] = ["python_json", "sqlite", "async_server", "ripgrep", "git", "contest"];
 
@@ -24,12 +25,34 @@ pub(super) struct Run {
     pub(super) served: Vec<Served>,
 }
 
-/// A program, by round alone and with a sample.
+/// What a program is run with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum With {
+    Nothing,
+    /// A library that hands the allocator's calls on.
+    Interposer,
+    Sample,
+}
+
+const WITH: [With; 3] = [With::Nothing, With::Interposer, With::Sample];
+
+/// A program, by round alone, with a library that hands the allocator's calls on, and with a sample.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub(super) name: &'static str,
     pub(super) alone: Vec<Run>,
+    pub(super) interposed: Vec<Run>,
     pub(super) sampled: Vec<Run>,
+}
+
+impl Program {
+    fn of(&mut self, with: With) -> &mut Vec<Run> {
+        match with {
+            With::Nothing => &mut self.alone,
+            With::Interposer => &mut self.interposed,
+            With::Sample => &mut self.sampled,
+        }
+    }
 }
 
 /// A program that can be run, and what its clients' outputs say.
@@ -46,27 +69,33 @@ pub(super) fn measure(plan: &Plan, folder: &Path, only: &[String]) -> Result<Vec
     let place = Place { target: &plan.target, inputs: &inputs, quick: plan.quick };
     let launcher = launcher::build(folder)?;
     let bench = Bench { launcher: &launcher, scratch: &folder.join("sampled") };
+    let interposer = launcher::compile_workload("interposer", "libinterposer.so", INTERPOSER, folder)?;
+    let paths = Paths { heapwise: plan.target.join("release/heapwise"), interposer };
     let programs = chosen(&place, only)?;
     let mut results: Vec<Program> = programs
         .iter()
-        .map(|program| Program { name: program.name, alone: Vec::new(), sampled: Vec::new() })
+        .map(|program| Program {
+            name: program.name,
+            alone: Vec::new(),
+            interposed: Vec::new(),
+            sampled: Vec::new(),
+        })
         .collect();
-    for turn in Rounds::new(2 * programs.len(), plan.pairs as u32, SEED) {
-        let (program, is_sampled) = (&programs[turn.who / 2], turn.who % 2 == 1);
-        let run = once(&bench, program, is_sampled.then_some(&plan.target))
-            .with_context(|| format!("{}, {}", program.name, if is_sampled { "sampled" } else { "alone" }))?;
+    for turn in Rounds::new(WITH.len() * programs.len(), plan.pairs as u32, SEED) {
+        let (at, with) = (turn.who / WITH.len(), WITH[turn.who % WITH.len()]);
+        let program = &programs[at];
+        let run =
+            once(&bench, program, with, &paths).with_context(|| format!("{}, {with:?}", program.name))?;
         if turn.round == 0 {
             continue;
         }
         eprintln!(
-            "bench:   round {}: {}, {}: {:.3} s of processor time",
+            "bench:   round {}: {}, {with:?}: {:.3} s of processor time",
             turn.round,
             program.name,
-            if is_sampled { "sampled" } else { "alone" },
             seconds(&run.program)
         );
-        let result = &mut results[turn.who / 2];
-        if is_sampled { result.sampled.push(run) } else { result.alone.push(run) }
+        results[at].of(with).push(run);
     }
     Ok(results)
 }
@@ -103,16 +132,29 @@ pub(super) fn seconds(measured: &Measured) -> f64 {
     measured.tree_cpu_us as f64 / 1e6
 }
 
+/// What programs are run with.
+struct Paths {
+    heapwise: PathBuf,
+    interposer: PathBuf,
+}
+
 /// Runs it once, with a launcher around it, and another one around heapwise.
-fn once(bench: &Bench<'_>, program: &Candidate, target: Option<&std::path::PathBuf>) -> Result<Run> {
+fn once(bench: &Bench<'_>, program: &Candidate, with: With, paths: &Paths) -> Result<Run> {
     let path = |name: &str| bench.scratch.join(name).into_os_string();
     let launcher = bench.launcher.as_os_str();
     let mut before: Vec<OsString> = vec![launcher.to_owned(), path("whole"), path("log")];
-    if let Some(target) = target {
-        let heapwise = target.join("release/heapwise").into_os_string();
-        let options = ["run", "--sample", "--force", "--no-report", "-o"].map(OsString::from);
-        before.push(heapwise);
-        before.extend(options.into_iter().chain([path("sampled.hw"), "--".into()]));
+    match with {
+        With::Nothing => {}
+        With::Interposer => {
+            let mut variable = OsString::from("LD_PRELOAD=");
+            variable.push(&paths.interposer);
+            before.extend(["env".into(), variable]);
+        }
+        With::Sample => {
+            before.push(paths.heapwise.clone().into_os_string());
+            let options = ["run", "--sample", "--force", "--no-report", "-o"].map(OsString::from);
+            before.extend(options.into_iter().chain([path("sampled.hw"), "--".into()]));
+        }
     }
     before.extend([launcher.to_owned(), path("program"), path("output")]);
     let said = real::run_within(bench, &program.prepared, &before)?;

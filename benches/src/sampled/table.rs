@@ -35,8 +35,8 @@ pub(super) fn table(rows: &[(Way, Costs)]) -> String {
 }
 
 const PROGRAMS: &str = "\
-| program | alone: processor time, s | a sample adds, % | least against least, % | heapwise beside it, s | alone: peak RSS, MiB | a sample adds, % |
-|---|---:|---:|---:|---:|---:|---:|
+| program | alone: processor time, s | handing calls on adds, % | least, % | a sample adds, % | least, % | heapwise beside it, s | alone: peak RSS, MiB | a sample adds, % |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|
 ";
 const SERVED: &str = "\
 | service | requests | alone, a second | with a sample, % | alone: 99th percentile, ms | with a sample, ms |
@@ -51,14 +51,14 @@ pub(super) fn programs(programs: &[Program]) -> String {
         let cpu = |run: &Run| seconds(&run.program);
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {:.1} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} |",
             program.name,
             of(&program.alone, cpu, 2),
-            changed(program, cpu),
-            least_changed(program, cpu),
+            added(&program.interposed, &program.alone, cpu),
+            added(&program.sampled, &program.alone, cpu),
             of(&program.sampled, |run| run.beside, 2),
             of(&program.alone, rss, 1),
-            changed(program, rss)
+            changed(&program.sampled, &program.alone, rss)
         );
     }
     let services: Vec<_> = programs.iter().filter(|program| has_clients(program)).collect();
@@ -77,7 +77,7 @@ pub(super) fn programs(programs: &[Program]) -> String {
                 program.name,
                 served.what,
                 of(&program.alone, rate, 0),
-                changed(program, rate),
+                changed(&program.sampled, &program.alone, rate),
                 of(&program.alone, p99, 2),
                 of(&program.sampled, p99, 2)
             );
@@ -94,16 +94,17 @@ fn of(runs: &[Run], number: impl Fn(&Run) -> f64, digits: usize) -> String {
     Spread::of(runs.iter().map(number)).map_or_else(|| "–".to_owned(), |spread| format!("{spread:.digits$}"))
 }
 
-/// By how many per cent a sample changes a number, round by round.
-fn changed(program: &Program, number: impl Fn(&Run) -> f64) -> String {
-    let pairs = program.sampled.iter().zip(&program.alone);
-    cell(Spread::of(pairs.map(|(with, alone)| (number(with) / number(alone) - 1.0) * 100.0)))
+/// By how many per cent a number is changed, and the least that was found: what else is at work on a machine only ever adds.
+fn added(with: &[Run], alone: &[Run], number: impl Fn(&Run) -> f64) -> String {
+    let least = |runs: &[Run]| runs.iter().map(&number).fold(f64::INFINITY, f64::min);
+    let least = (least(with) / least(alone) - 1.0) * 100.0;
+    format!("{} | {least:.1}", changed(with, alone, number))
 }
 
-/// By how many per cent the least that was found is changed: what else is at work on a machine only ever adds.
-fn least_changed(program: &Program, number: impl Fn(&Run) -> f64) -> f64 {
-    let least = |runs: &[Run]| runs.iter().map(&number).fold(f64::INFINITY, f64::min);
-    (least(&program.sampled) / least(&program.alone) - 1.0) * 100.0
+/// By how many per cent a number is changed, round by round.
+fn changed(with: &[Run], alone: &[Run], number: impl Fn(&Run) -> f64) -> String {
+    let pairs = with.iter().zip(alone);
+    cell(Spread::of(pairs.map(|(with, alone)| (number(with) / number(alone) - 1.0) * 100.0)))
 }
 
 fn cell(spread: Option<Spread>) -> String {
@@ -125,9 +126,10 @@ mod tests {
         };
         let alone = vec![run(1_000_000, 0.0, 100.0), run(2_000_000, 0.0, 200.0)];
         let sampled = vec![run(1_010_000, 0.1, 99.0), run(2_060_000, 0.2, 196.0)];
-        let text = programs(&[Program { name: "redis", alone, sampled }]);
+        let interposed = vec![run(1_005_000, 0.0, 100.0), run(2_030_000, 0.0, 199.0)];
+        let text = programs(&[Program { name: "redis", alone, interposed, sampled }]);
         for row in [
-            "| redis | 1.50 (1.00..2.00) | 2.0 (1.0..3.0) | 1.0 | 0.15 (0.10..0.20) | 2.0 (2.0..2.0) | 0.0 (0.0..0.0) |",
+            "| redis | 1.50 (1.00..2.00) | 1.0 (0.5..1.5) | 0.5 | 2.0 (1.0..3.0) | 1.0 | 0.15 (0.10..0.20) | 2.0 (2.0..2.0) | 0.0 (0.0..0.0) |",
             "| redis | SET | 150 (100..200) | -1.5 (-2.0..-1.0) | 1.50 (1.50..1.50) | 1.50 (1.50..1.50) |",
         ] {
             assert!(text.contains(row), "{row} in {text}");
