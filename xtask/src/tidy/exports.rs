@@ -11,8 +11,9 @@ const ALLOWED: &[&str] = &[
     "crates/record/recorder/src/arch/x86_64/entry.rs",
     // Allocators to be preloaded: each is a separate library.
     "allocators/",
-    // Programs that are recorded.
+    // Programs that are recorded, or measured.
     "tests/victims/",
+    "benches/workloads/",
 ];
 
 /// Finds functions that are exported elsewhere.
