@@ -41,7 +41,7 @@ pub(crate) fn ask(needed: Option<&str>) -> Option<Probes> {
     let mut child = command.spawn().ok()?;
     let output = child.stdout.take()?;
     let (sender, receiver) = channel();
-    std::thread::spawn(move || {
+    let reader = std::thread::spawn(move || {
         let mut line = String::new();
         let _ = BufReader::new(output).read_line(&mut line);
         // The receiver is gone if this took too long.
@@ -51,7 +51,11 @@ pub(crate) fn ask(needed: Option<&str>) -> Option<Probes> {
     let line = receiver.recv_timeout(PATIENCE);
     let _ = child.kill();
     let _ = child.wait();
-    parse(&line.ok()?)
+    let line = line.ok()?;
+    // It has nothing to do any more, but it still frees what it had: after the end of `main`, libraries that check the heap take that for
+    // a fault of the program.
+    let _ = reader.join();
+    parse(&line)
 }
 
 fn parse(line: &str) -> Option<Probes> {
