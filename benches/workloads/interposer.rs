@@ -29,28 +29,41 @@ fn behind(function: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
 #[cold]
 #[inline(never)]
 fn look_up(function: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
+    // SAFETY: the name ends with a zero and stays; nothing of it is kept, and nothing of ours is written.
     let found = unsafe { dlsym(BEHIND_THIS, name.as_ptr()) };
     function.store(found, Ordering::Relaxed);
     found
 }
 
+/// # Safety
+/// As the C function.
 #[no_mangle]
 pub unsafe extern "C" fn malloc(size: usize) -> *mut u8 {
+    // SAFETY: the address of the next C function of this name, which has this type; the caller's call is handed on.
     transmute::<_, extern "C" fn(usize) -> *mut u8>(behind(&MALLOC, c"malloc"))(size)
 }
 
+/// # Safety
+/// As the C function.
 #[no_mangle]
 pub unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut u8 {
+    // SAFETY: the address of the next C function of this name, which has this type; the caller's call is handed on.
     transmute::<_, extern "C" fn(usize, usize) -> *mut u8>(behind(&CALLOC, c"calloc"))(count, size)
 }
 
+/// # Safety
+/// As the C function.
 #[no_mangle]
 pub unsafe extern "C" fn realloc(block: *mut u8, size: usize) -> *mut u8 {
+    // SAFETY: the address of the next C function of this name, which has this type; the caller's call is handed on.
     transmute::<_, extern "C" fn(*mut u8, usize) -> *mut u8>(behind(&REALLOC, c"realloc"))(block, size)
 }
 
+/// # Safety
+/// As the C function.
 #[no_mangle]
 pub unsafe extern "C" fn free(block: *mut u8) {
+    // SAFETY: the address of the next C function of this name, which has this type; the caller's call is handed on.
     transmute::<_, extern "C" fn(*mut u8)>(behind(&FREE, c"free"))(block)
 }
 
