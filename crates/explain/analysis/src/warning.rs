@@ -2,6 +2,7 @@
 
 use crate::heap::{Sampled, interval};
 use crate::totals::Totals;
+use crate::units::bytes;
 use heapwise_trace::file::Claim;
 use std::fmt;
 
@@ -225,9 +226,9 @@ impl fmt::Display for Warning {
                 let variances = &sample.variances;
                 write!(
                     f,
-                    "sampled: one block for every {} KiB, {} in all; the figures are estimates: allocations {}, \
+                    "sampled: one block for every {}, {} in all; the figures are estimates: allocations {}, \
                      requested bytes {}, peak {}, never freed {}",
-                    sample.every.0 as f64 / 1024.0,
+                    bytes(sample.every.0),
                     sample.requests,
                     of(variances.allocations, totals.allocations),
                     of(variances.allocated_bytes, totals.allocated_bytes.0),
