@@ -61,7 +61,8 @@ pub fn victim_wrapped(name: &str, profile: &str) -> PathBuf {
     cargo(name, profile)
 }
 
-/// Path of such a program that is linked statically, for a target of rustc's. Allocators written in C are left out.
+/// Path of such a program that is linked statically, for a target of rustc's. Allocators written in C are left out, and so is the
+/// collector that no program of these has: most of what would be compiled.
 pub fn static_victim(name: &str, target: &str) -> PathBuf {
     let _held = exclusively("cargo");
     let folder = target_folder();

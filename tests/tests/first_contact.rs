@@ -178,6 +178,8 @@ fn cargo(root: &Path, words: &[&str]) -> Outcome {
     let mut command: Command = run::command(program, root);
     command.args(words).env("CARGO_TARGET_DIR", target_folder().join("first-contact"));
     command.env("CARGO_TERM_COLOR", "never");
+    // Lines are all that messages have; variables would only take longer to compile.
+    command.env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
     run::start(&mut command, root, "cargo").wait(PATIENCE)
 }
 

@@ -133,10 +133,10 @@ fn fuzz_targets() -> Result<()> {
     check_rust_only(&["check", "--quiet", "--locked", "--manifest-path", "fuzz/Cargo.toml"])
 }
 
-/// Whether the library compiles for systems that there is no machine for here.
+/// Whether the library compiles for systems that there is no machine for here, or no test of all of it.
 fn other_systems(may_install: bool) -> Result<()> {
     const LIBRARY: &[&str] = &["check", "--quiet", "-p", "heapwise", "--features", "record-to,serve,tracing"];
-    for target in ["aarch64-apple-darwin", "aarch64-unknown-linux-gnu"] {
+    for target in ["aarch64-apple-darwin", "aarch64-unknown-linux-gnu", "x86_64-unknown-linux-musl"] {
         if install::target(target, may_install) {
             check_rust_only(&[LIBRARY, &["--target", target]].concat())?;
         }

@@ -2,8 +2,10 @@
 //!
 //! One call in some hundreds has a time. The mean of a site's measured calls times the number of its calls is what the
 //! site costs; a site with few measurements is drawn towards the mean of all sites, and has a larger error. A call
-//! during which the system took the processor away says nothing about the allocator, so the times of small blocks are
-//! cut at what no allocator needs; those of large ones are not, as the kernel's work for them is real.
+//! during which the system took the processor away says nothing about the allocator, and one of these is as long as
+//! hundreds of others. So a call for a small block that takes longer than any allocator needs is left out. Where such calls are
+//! many, threads wait for each other in the allocator, and they count, up to that limit. Those of large blocks count
+//! in full, as the kernel's work for them is real.
 
 use crate::units::Nanos;
 
@@ -28,8 +30,12 @@ pub(crate) struct LastCall {
 /// No call yet, or one of which nothing is known.
 pub(crate) const NO_CALL: LastCall = LastCall { site: u32::MAX, call: Call::Alloc, size: 0 };
 
-/// Ticks that a call for a small block may take, about 50 µs: more is time of another program.
+/// Ticks that a call for a small block may take, about 50 µs: more is time of another program, or of another thread.
 const MOST_TICKS: u32 = 1 << 17;
+/// From one call in so many on, and from so many on, that take longer the program waits for itself. Of the calls of a program that
+/// allocates all the time, a system that changes programs 250 times a second takes the processor away in one of 10,000.
+const LONG_SHARE: u64 = 100;
+const LONG_CALLS: u64 = 8;
 /// From here on blocks have separate mappings (glibc's threshold), and the kernel's work is part of the call.
 const LARGE_BYTES: u64 = 128 << 10;
 /// A site with so many measurements has its own error; others have that of all sites.
@@ -42,6 +48,8 @@ struct Samples {
     n: u64,
     sum: f64,
     squares: f64,
+    /// Calls for small blocks that took longer than [`MOST_TICKS`], which are not in the others.
+    long: u64,
 }
 
 impl Samples {
@@ -55,6 +63,16 @@ impl Samples {
         self.n += other.n;
         self.sum += other.sum;
         self.squares += other.squares;
+        self.long += other.long;
+    }
+
+    /// With the long calls, each of the most ticks that one may take.
+    fn with_long(mut self) -> Self {
+        let most = f64::from(MOST_TICKS);
+        self.n += self.long;
+        self.sum += self.long as f64 * most;
+        self.squares += self.long as f64 * most * most;
+        self
     }
 
     fn mean(&self) -> f64 {
@@ -76,8 +94,17 @@ pub(crate) struct CallTimes([Samples; 3]);
 
 impl CallTimes {
     pub(crate) fn add(&mut self, call: Call, size: u64, ticks: u32) {
-        let ticks = if size < LARGE_BYTES { ticks.min(MOST_TICKS) } else { ticks };
-        self.0[call as usize].add(f64::from(ticks));
+        let samples = &mut self.0[call as usize];
+        match size < LARGE_BYTES && ticks > MOST_TICKS {
+            true => samples.long += 1,
+            false => samples.add(f64::from(ticks)),
+        }
+    }
+
+    /// Whether so many calls are long that it is the program itself that they wait for.
+    fn waits(&self) -> bool {
+        let (n, long) = self.0.iter().fold((0, 0), |(n, long), one| (n + one.n + one.long, long + one.long));
+        long >= LONG_CALLS && long * LONG_SHARE >= n
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
@@ -87,7 +114,9 @@ impl CallTimes {
     /// What so many calls of each kind take, given the measurements of all sites; `None` if nothing was measured.
     pub(crate) fn estimate(&self, calls: [u64; 3], all: &Self, clock: TickLength) -> Option<AllocatorTime> {
         let (mut ticks, mut error, mut samples) = (0.0, 0.0, 0);
+        let long = if all.waits() { Samples::with_long } else { |samples| samples };
         for ((own, all), calls) in self.0.iter().zip(&all.0).zip(calls) {
+            let (own, all) = (long(*own), long(*all));
             if all.n == 0 {
                 continue;
             }
@@ -164,11 +193,30 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_was_interrupted_does_not_count_in_full() {
+    fn a_call_in_which_the_processor_was_taken_away_does_not_count() {
         let mut site = CallTimes::default();
-        site.add(Call::Alloc, 24, u32::MAX);
+        (0..1_000).for_each(|_| site.add(Call::Alloc, 24, 120));
+        let quiet = site.estimate([1000, 0, 0], &site, CLOCK);
+        (0..8).for_each(|_| site.add(Call::Alloc, 24, u32::MAX));
+        assert_eq!(site.estimate([1000, 0, 0], &site, CLOCK), quiet);
+        // Of a large block it is the kernel that may take long.
         site.add(Call::Reallocate, 1 << 20, 1 << 30);
-        assert_eq!(site.0[0].sum, f64::from(MOST_TICKS));
         assert_eq!(site.0[2].sum, f64::from(1 << 30));
+    }
+
+    #[test]
+    fn calls_that_are_often_long_wait_for_each_other() {
+        let mut site = CallTimes::default();
+        (0..990).for_each(|_| site.add(Call::Alloc, 24, 120));
+        (0..10).for_each(|_| site.add(Call::Alloc, 24, u32::MAX));
+        let found = site.estimate([1000, 0, 0], &site, CLOCK).expect("it was measured");
+        // Ten of a thousand take 65 µs each, at most.
+        assert_eq!(found.samples, 1_000);
+        assert!((650_000..710_000).contains(&found.time.0), "{found:?}");
+        // Seven are too few to say so, whatever their share is.
+        let mut few = CallTimes::default();
+        (0..7).for_each(|_| few.add(Call::Alloc, 24, u32::MAX));
+        few.add(Call::Alloc, 24, 120);
+        assert_eq!(few.estimate([1, 0, 0], &few, CLOCK).map(|found| found.time), Some(Nanos(50)));
     }
 }
