@@ -287,7 +287,7 @@ impl<A: GlobalAlloc> Allocator<A> {
         // SAFETY: the size and the alignment of the caller's layout, handed on as they were.
         let layout = unsafe { Layout::from_size_align_unchecked(size, align) };
         // SAFETY: the caller's call.
-        let call = || unsafe { self.inner.alloc(layout) };
+        let call = || unsafe { record::alloc_below(&self.inner, layout) };
         watch_allocation::<A>(&layout, record::Function::Alloc, &Caller::new(sp, fp), call)
     }
 
@@ -323,8 +323,10 @@ impl<A: GlobalAlloc> Allocator<A> {
         if state.has(COUNTING) && tally::deallocated(size) {
             tally::deallocated_more(size);
         }
-        // SAFETY: the caller's call, with the size and the alignment of its layout, handed on as they were.
-        let call = || unsafe { self.inner.dealloc(block, Layout::from_size_align_unchecked(size, align)) };
+        // SAFETY: the size and the alignment of the caller's layout, handed on as they were.
+        let layout = unsafe { Layout::from_size_align_unchecked(size, align) };
+        // SAFETY: the caller's call.
+        let call = || unsafe { record::dealloc_below(&self.inner, block, layout) };
         #[cfg(feature = "serve")]
         let call = || sampled::deallocation(block, call);
         match state.has(state::RECORDING) {

@@ -144,6 +144,12 @@ pub extern "C" fn heapwise_real_malloc() -> *const core::ffi::c_void {
     heapwise_recorder::real::malloc_address()
 }
 
+/// The same of `free`.
+#[unsafe(no_mangle)]
+pub extern "C" fn heapwise_real_free() -> *const core::ffi::c_void {
+    heapwise_recorder::real::free_address()
+}
+
 /// Runs when the library is loaded.
 #[used]
 #[unsafe(link_section = ".init_array")]

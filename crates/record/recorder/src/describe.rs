@@ -27,6 +27,20 @@ pub(crate) fn handed_out(
     handed_out_by(AllocatorNumber::BY_NAME, words, block, (size, align), function, entry);
 }
 
+/// The same where it was looked at before the call whether the request is passed over.
+#[inline(always)]
+pub(crate) fn handed_out_after_deciding(
+    words: Words,
+    block: *mut u8,
+    size: usize,
+    align: usize,
+    function: AllocFunction,
+    entry: &Entry,
+) {
+    let Some(turn) = begin(words, entry) else { return forget_time(words) };
+    describe_block(turn, AllocatorNumber::BY_NAME, words, block, (size, align), function, entry);
+}
+
 /// The same for any allocator. Size and alignment are those that were requested.
 #[inline(always)]
 pub(crate) fn handed_out_by(

@@ -208,14 +208,20 @@ pub(crate) fn set_find_object(at: usize) {
     TABLE.dl_find_object.store(at as *mut c_void, Ordering::Relaxed);
 }
 
-/// Says which `malloc` is the real one: for a recorder that is built into the program.
-pub fn set_malloc(at: *const c_void) {
-    TABLE.malloc.store(at.cast_mut(), Ordering::Relaxed);
+/// Says which `malloc` and `free` are the real ones: for a recorder that is built into the program.
+pub fn set_below(malloc: *const c_void, free: *const c_void) {
+    TABLE.malloc.store(malloc.cast_mut(), Ordering::Relaxed);
+    TABLE.free.store(free.cast_mut(), Ordering::Relaxed);
 }
 
 /// Address of the real `malloc`; null before it is known.
 pub fn malloc_address() -> *const c_void {
     TABLE.malloc.load(Ordering::Relaxed)
+}
+
+/// Address of the real `free`; null before it is known.
+pub fn free_address() -> *const c_void {
+    TABLE.free.load(Ordering::Relaxed)
 }
 
 /// Names the allocator, where it is no object file's.

@@ -123,7 +123,10 @@ fn take_over(inner: Inner) {
     match inner {
         Inner::Malloc => {
             real::name_allocator(c"malloc");
-            real::set_malloc(malloc_below());
+            real::set_below(
+                below(c"heapwise_real_malloc", malloc as *const c_void),
+                below(c"heapwise_real_free", free as *const c_void),
+            );
         }
         Inner::Named(name) => real::name_allocator(name),
     }
@@ -158,24 +161,40 @@ fn is_recorded_by_preload() -> bool {
     unsafe { has_joined() != 0 }
 }
 
-/// The `malloc` that serves this program: what it is linked with, or what the preload library stands in front of.
-fn malloc_below() -> *const c_void {
-    unsafe extern "C" {
-        fn malloc(size: usize) -> *mut c_void;
-    }
-    let found = preload_function(c"heapwise_real_malloc");
+unsafe extern "C" {
+    fn malloc(size: usize) -> *mut c_void;
+    fn free(block: *mut c_void);
+}
+
+/// A function of the allocator that serves this program: what the preload library stands in front of, by the name of its function that
+/// knows, or what the program is linked with.
+fn below(name: &CStr, linked: *const c_void) -> *const c_void {
+    let found = preload_function(name);
     if found.is_null() {
-        return malloc as *const c_void;
+        return linked;
     }
-    // SAFETY: the preload library's function of that name, which has this type.
-    let real_malloc =
+    // SAFETY: a function of the preload library of that name, each of which has this type.
+    let real =
         unsafe { core::mem::transmute::<*const c_void, unsafe extern "C" fn() -> *const c_void>(found) };
     // SAFETY: it only reads an address.
-    unsafe { real_malloc() }
+    unsafe { real() }
+}
+
+/// The C library's `malloc` and `free`, or what takes their place, for a wrapper above [`Inner::Malloc`]: not through the preload library,
+/// which would only hand the calls on. `None` before it is known.
+#[inline(always)]
+pub fn malloc_below() -> Option<unsafe extern "C" fn(usize) -> *mut u8> {
+    real::malloc()
+}
+
+/// See [`malloc_below`].
+#[inline(always)]
+pub fn free_below() -> Option<unsafe extern "C" fn(*mut u8)> {
+    real::free()
 }
 
 /// What `malloc` aligns every block to.
-const MIN_ALIGN: usize = 16;
+pub const MIN_ALIGN: usize = 16;
 
 /// Where the wrapper was called from: the stack pointer and the frame pointer at its entry.
 #[derive(Debug)]
@@ -215,7 +234,7 @@ pub fn allocation(
         (true, _) => (AllocFunction::Calloc, 0),
         (false, _) => (AllocFunction::Malloc, 0),
     };
-    describe::handed_out(words, block, size, align, function, &caller.0);
+    describe::handed_out_after_deciding(words, block, size, align, function, &caller.0);
     block
 }
 

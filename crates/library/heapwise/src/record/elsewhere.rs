@@ -1,5 +1,9 @@
 //! Where the recorder needs no help to find out where the wrapper was called from, or there is none.
 
+#![expect(unsafe_code, reason = "the interface of allocators is unsafe")]
+
+use std::alloc::{GlobalAlloc, Layout};
+
 /// Where the wrapper was called from, which is found here without its help.
 pub(crate) struct Caller;
 
@@ -7,6 +11,26 @@ impl Caller {
     pub(crate) fn new(_stack_pointer: usize, _frame_pointer: usize) -> Self {
         Self
     }
+}
+
+/// The inner allocator's `alloc`.
+///
+/// # Safety
+/// As [`GlobalAlloc::alloc`].
+#[inline(always)]
+pub(crate) unsafe fn alloc_below<A: GlobalAlloc>(inner: &A, layout: Layout) -> *mut u8 {
+    // SAFETY: the caller's call.
+    unsafe { inner.alloc(layout) }
+}
+
+/// The inner allocator's `dealloc`.
+///
+/// # Safety
+/// As [`GlobalAlloc::dealloc`].
+#[inline(always)]
+pub(crate) unsafe fn dealloc_below<A: GlobalAlloc>(inner: &A, block: *mut u8, layout: Layout) {
+    // SAFETY: the caller's call.
+    unsafe { inner.dealloc(block, layout) }
 }
 
 /// A method `$name` that calls the method `$then`, which takes two arguments more.

@@ -45,7 +45,8 @@ cfg_select! {
 }
 
 pub(crate) use here::{
-    Caller, POSSIBLE, allocation, begin_if_wanted, deallocation, mark, reallocation, with_caller,
+    Caller, POSSIBLE, alloc_below, allocation, begin_if_wanted, dealloc_below, deallocation, mark,
+    reallocation, with_caller,
 };
 #[cfg(feature = "serve")]
 pub(crate) use here::{IS_SAMPLE, exclude_this_thread};

@@ -14,7 +14,7 @@ pub(crate) fn begin_if_wanted(_inner: &'static str) -> bool {
     false
 }
 
-pub(crate) use super::elsewhere::{Caller, with_caller};
+pub(crate) use super::elsewhere::{Caller, alloc_below, dealloc_below, with_caller};
 
 pub(crate) fn allocation(_: &Layout, _: Function, _: &Caller, call: impl FnOnce() -> *mut u8) -> *mut u8 {
     call()

@@ -41,7 +41,7 @@ pub(super) fn finish(recording: u32, patience: Option<Duration>) -> Option<io::R
     }))
 }
 
-pub(crate) use super::elsewhere::{Caller, with_caller};
+pub(crate) use super::elsewhere::{Caller, alloc_below, dealloc_below, with_caller};
 
 #[inline]
 pub(crate) fn allocation(

@@ -1,5 +1,7 @@
 //! On Linux the wrapper contains the recorder, and connects to the collector of `heapwise run`, or to one in its own process.
 
+#![expect(unsafe_code, reason = "the interface of allocators is unsafe")]
+
 #[cfg(feature = "record-to")]
 mod inside;
 
@@ -9,7 +11,7 @@ pub(super) use inside::{finish, start};
 use super::{Function, Mark};
 use crate::state::{self, RECORDING};
 use heapwise_recorder::wrapped::{self, Inner};
-use std::alloc::{Layout, System};
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::any::type_name;
 use std::ffi::CStr;
 use std::sync::OnceLock;
@@ -45,6 +47,42 @@ pub(crate) fn begin_if_wanted(inner: &'static str) -> bool {
 }
 
 pub(crate) use wrapped::Caller;
+
+/// Whether the inner allocator is the system's. The compiler knows.
+#[inline(always)]
+fn is_system<A>() -> bool {
+    type_name::<A>() == type_name::<System>()
+}
+
+/// The inner allocator's `alloc`. The system's is what it would call, without the preload library in between.
+///
+/// # Safety
+/// As [`GlobalAlloc::alloc`].
+#[inline(always)]
+pub(crate) unsafe fn alloc_below<A: GlobalAlloc>(inner: &A, layout: Layout) -> *mut u8 {
+    // What `System` calls `malloc` for.
+    let is_plain = layout.align() <= wrapped::MIN_ALIGN && layout.align() <= layout.size();
+    match wrapped::malloc_below() {
+        // SAFETY: the C function, with a size.
+        Some(malloc) if is_system::<A>() && is_plain => unsafe { malloc(layout.size()) },
+        // SAFETY: the caller's call.
+        _ => unsafe { inner.alloc(layout) },
+    }
+}
+
+/// The inner allocator's `dealloc`, in the same way.
+///
+/// # Safety
+/// As [`GlobalAlloc::dealloc`].
+#[inline(always)]
+pub(crate) unsafe fn dealloc_below<A: GlobalAlloc>(inner: &A, block: *mut u8, layout: Layout) {
+    match wrapped::free_below() {
+        // SAFETY: the C function, with a block of the same allocator, whatever its alignment.
+        Some(free) if is_system::<A>() => unsafe { free(block) },
+        // SAFETY: the caller's call.
+        _ => unsafe { inner.dealloc(block, layout) },
+    }
+}
 
 /// A method `$name` that calls the method `$then` with two arguments more: the stack pointer and the frame pointer at its entry.
 ///
