@@ -67,17 +67,17 @@ use std::hint::cold_path;
 ///
 /// # What it costs
 ///
-/// Nanoseconds per pair of an allocation and its end, with one thread; `cargo xtask bench library`, on two cores of an Intel Xeon
-/// under load, the median of seven layouts of the code:
+/// Nanoseconds per pair of an allocation and its end, with one thread; `cargo xtask bench library`, on two cores of an AMD EPYC,
+/// the median of seven layouts of the code:
 ///
 /// | inner allocator | bare | added inert | added counting |
 /// |---|---:|---:|---:|
-/// | `System` (glibc 2.36) | 12.24 | 0.02 | 3.85 |
-/// | jemalloc | 8.21 | 0.26 | 3.25 |
-/// | mimalloc | 9.00 | 0.31 | 2.89 |
-/// | snmalloc | 12.32 | 0.64 | 4.16 |
+/// | `System` (glibc 2.36) | 9.52 | 0.01 | 2.47 |
+/// | jemalloc | 5.52 | 0.00 | 2.53 |
+/// | mimalloc | 6.19 | 0.26 | 2.93 |
+/// | snmalloc | 8.60 | -0.18 | 2.47 |
 ///
-/// Neither grows with threads. Being recorded by `heapwise run` adds 55 over `System`. docs/library-costs.md in the repository has
+/// Neither grows with threads. Being recorded by `heapwise run` adds 31 over `System`. docs/library-costs.md in the repository has
 /// the ranges, and other wrappers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Allocator<A = System> {
