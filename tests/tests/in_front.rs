@@ -93,6 +93,59 @@ fn a_wrapper_in_front_is_none_and_what_it_passes_on_is_counted_once() {
     assert_eq!(report.stacks.verify_failed, 0);
 }
 
+/// An allocator that ends the program when it is given a block of another.
+const JEALOUS: &str = r#"
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+/* heapwise's library, which has this function too, finds out what is behind it. */
+__attribute__((constructor)) static void begin(void) { prctl(PR_SET_NAME, "jealous"); }
+static char room[64 << 20] __attribute__((aligned(64)));
+static size_t used = 64;
+static char *own(void *p) {
+    if ((char *)p < room || (char *)p >= room + sizeof room) abort();
+    return p;
+}
+void *malloc(size_t n) {
+    size_t all = (n + 127) & -64;
+    char *p = room + __atomic_fetch_add(&used, all, __ATOMIC_RELAXED) + 64;
+    if (p + n > room + sizeof room) abort();
+    ((size_t *)p)[-1] = n;
+    return p;
+}
+void *calloc(size_t n, size_t m) { return malloc(n * m); }
+void free(void *p) { if (p) own(p); }
+void *realloc(void *p, size_t n) {
+    if (!p) return malloc(n);
+    size_t before = ((size_t *)own(p))[-1];
+    return memcpy(malloc(n), p, before < n ? before : n);
+}
+int posix_memalign(void **out, size_t a, size_t n) { return a > 64 ? 22 : (*out = malloc(n), 0); }
+"#;
+
+/// A program that records itself calls the system's functions behind heapwise's library where it can, and nothing behind another one.
+#[test]
+fn a_program_that_records_itself_stays_with_the_allocator_in_front() {
+    let folder = run::private_folder();
+    let program = tool::victim_wrapped("wrapped_marks", "dev");
+    let flags = ["-shared", "-fPIC", "-fno-builtin", "-O1"];
+    let jealous = compile_text("cc", &flags, JEALOUS, folder.path(), "jealous.so");
+    let recorded = record_behind(&jealous, &program, folder.path());
+    assert_eq!(
+        (recorded.outcome.code(), recorded.outcome.text().as_str()),
+        (0, "done\n"),
+        "{}",
+        recorded.outcome.stderr
+    );
+    let report = recorded.report();
+    let process = report.processes.iter().find(|process| process.command[0] == program.to_string_lossy());
+    let process = process.expect("it is recorded");
+    assert!(process.totals.allocations > 90 && process.totals.reallocations > 3, "{process:?}");
+    assert!(process.allocator.ends_with("jealous.so"), "{}", process.allocator);
+    assert_eq!((report.totals.lost_events, report.order.unknown_frees), (0, 0));
+}
+
 #[test]
 fn a_checking_heap_in_front_is_left_alone_and_named() {
     let folder = run::private_folder();

@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "exports C symbols")]
 
+use core::ffi::c_void;
 use heapwise_recorder::{
     entry_point, entry_point_before, forward, hooks, lifecycle, loadable, mappings, marks, real, sandbox,
     start,
@@ -138,16 +139,17 @@ pub extern "C" fn heapwise_forward(table: *const forward::Forward) {
     forward::to(table);
 }
 
-/// The `malloc` behind this library's, for a program that records itself.
+/// Which `malloc` serves a program that records itself and has found this one by its name: what is behind it, if it is this library's.
+/// Another one, of a library in front of this one or of the program itself, has blocks that the one behind knows nothing of.
 #[unsafe(no_mangle)]
-pub extern "C" fn heapwise_real_malloc() -> *const core::ffi::c_void {
-    heapwise_recorder::real::malloc_address()
+pub extern "C" fn heapwise_serving_malloc(found: *const c_void) -> *const c_void {
+    if real::is_own_code(found as usize) { real::malloc_address() } else { found }
 }
 
 /// The same of `free`.
 #[unsafe(no_mangle)]
-pub extern "C" fn heapwise_real_free() -> *const core::ffi::c_void {
-    heapwise_recorder::real::free_address()
+pub extern "C" fn heapwise_serving_free(found: *const c_void) -> *const c_void {
+    if real::is_own_code(found as usize) { real::free_address() } else { found }
 }
 
 /// Runs when the library is loaded.

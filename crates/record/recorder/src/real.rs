@@ -208,10 +208,9 @@ pub(crate) fn set_find_object(at: usize) {
     TABLE.dl_find_object.store(at as *mut c_void, Ordering::Relaxed);
 }
 
-/// Says which `malloc` and `free` are the real ones: for a recorder that is built into the program.
-pub fn set_below(malloc: *const c_void, free: *const c_void) {
-    TABLE.malloc.store(malloc.cast_mut(), Ordering::Relaxed);
-    TABLE.free.store(free.cast_mut(), Ordering::Relaxed);
+/// Says which `malloc` is the real one: for a recorder that is built into the program.
+pub fn set_malloc(at: *const c_void) {
+    TABLE.malloc.store(at.cast_mut(), Ordering::Relaxed);
 }
 
 /// Address of the real `malloc`; null before it is known.

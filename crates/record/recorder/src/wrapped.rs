@@ -123,10 +123,7 @@ fn take_over(inner: Inner) {
     match inner {
         Inner::Malloc => {
             real::name_allocator(c"malloc");
-            real::set_below(
-                below(c"heapwise_real_malloc", malloc as *const c_void),
-                below(c"heapwise_real_free", free as *const c_void),
-            );
+            find_malloc();
         }
         Inner::Named(name) => real::name_allocator(name),
     }
@@ -166,31 +163,50 @@ unsafe extern "C" {
     fn free(block: *mut c_void);
 }
 
-/// A function of the allocator that serves this program: what the preload library stands in front of, by the name of its function that
-/// knows, or what the program is linked with.
-fn below(name: &CStr, linked: *const c_void) -> *const c_void {
-    let found = preload_function(name);
-    if found.is_null() {
-        return linked;
+static MALLOC_BEHIND: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+static FREE_BEHIND: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Finds out what serves this program: what it is linked with, or what is behind that if it is the preload library's.
+fn find_malloc() {
+    let found = [malloc as *const c_void, free as *const c_void];
+    let malloc = serving(c"heapwise_serving_malloc", found[0]);
+    let free = serving(c"heapwise_serving_free", found[1]);
+    real::set_malloc(malloc);
+    if malloc != found[0] && free != found[1] && !malloc.is_null() && !free.is_null() {
+        MALLOC_BEHIND.store(malloc.cast_mut(), Ordering::Relaxed);
+        FREE_BEHIND.store(free.cast_mut(), Ordering::Relaxed);
+    }
+}
+
+/// What serves in place of a function that this program found by its name, by a function of the preload library that is asked.
+fn serving(asked: &CStr, found: *const c_void) -> *const c_void {
+    let asked = preload_function(asked);
+    if asked.is_null() {
+        return found;
     }
     // SAFETY: a function of the preload library of that name, each of which has this type.
-    let real =
-        unsafe { core::mem::transmute::<*const c_void, unsafe extern "C" fn() -> *const c_void>(found) };
-    // SAFETY: it only reads an address.
-    unsafe { real() }
+    let asked = unsafe {
+        core::mem::transmute::<*const c_void, unsafe extern "C" fn(*const c_void) -> *const c_void>(asked)
+    };
+    // SAFETY: it only compares the address.
+    unsafe { asked(found) }
 }
 
-/// The C library's `malloc` and `free`, or what takes their place, for a wrapper above [`Inner::Malloc`]: not through the preload library,
-/// which would only hand the calls on. `None` before it is known.
+/// What the preload library would hand a call of the program's `malloc` on to; `None` if that is not the preload library's. A block of
+/// either may be freed by [`free_behind`] or the program's `free`: they end at the same function.
 #[inline(always)]
-pub fn malloc_below() -> Option<unsafe extern "C" fn(usize) -> *mut u8> {
-    real::malloc()
+pub fn malloc_behind() -> Option<unsafe extern "C" fn(usize) -> *mut u8> {
+    let at = MALLOC_BEHIND.load(Ordering::Relaxed);
+    // SAFETY: null, or the C function, which has this type; an `Option` of a function pointer is null for `None`.
+    unsafe { core::mem::transmute::<*mut c_void, Option<unsafe extern "C" fn(usize) -> *mut u8>>(at) }
 }
 
-/// See [`malloc_below`].
+/// See [`malloc_behind`].
 #[inline(always)]
-pub fn free_below() -> Option<unsafe extern "C" fn(*mut u8)> {
-    real::free()
+pub fn free_behind() -> Option<unsafe extern "C" fn(*mut u8)> {
+    let at = FREE_BEHIND.load(Ordering::Relaxed);
+    // SAFETY: as above.
+    unsafe { core::mem::transmute::<*mut c_void, Option<unsafe extern "C" fn(*mut u8)>>(at) }
 }
 
 /// What `malloc` aligns every block to.

@@ -11,7 +11,15 @@ fn allocate(n: usize) {
     (0..n).for_each(|i| drop(black_box(Box::new([i; 4]))));
 }
 
+/// A block that is resized, so that what hands it out has to be what moves and frees it.
+#[inline(never)]
+fn grow() {
+    let mut grown = Vec::new();
+    (0..100).for_each(|i| grown.push(black_box(i)));
+}
+
 fn main() {
+    grow();
     tracing_subscriber::registry().with(heapwise::tracing::MarkLayer::new().events()).init();
     heapwise::mark("begun");
     for _ in 0..5 {

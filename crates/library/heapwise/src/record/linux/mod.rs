@@ -62,7 +62,7 @@ fn is_system<A>() -> bool {
 pub(crate) unsafe fn alloc_below<A: GlobalAlloc>(inner: &A, layout: Layout) -> *mut u8 {
     // What `System` calls `malloc` for.
     let is_plain = layout.align() <= wrapped::MIN_ALIGN && layout.align() <= layout.size();
-    match wrapped::malloc_below() {
+    match wrapped::malloc_behind() {
         // SAFETY: the C function, with a size.
         Some(malloc) if is_system::<A>() && is_plain => unsafe { malloc(layout.size()) },
         // SAFETY: the caller's call.
@@ -76,7 +76,7 @@ pub(crate) unsafe fn alloc_below<A: GlobalAlloc>(inner: &A, layout: Layout) -> *
 /// As [`GlobalAlloc::dealloc`].
 #[inline(always)]
 pub(crate) unsafe fn dealloc_below<A: GlobalAlloc>(inner: &A, block: *mut u8, layout: Layout) {
-    match wrapped::free_below() {
+    match wrapped::free_behind() {
         // SAFETY: the C function, with a block of the same allocator, whatever its alignment.
         Some(free) if is_system::<A>() => unsafe { free(block) },
         // SAFETY: the caller's call.
