@@ -187,7 +187,7 @@ unsafe impl Shared for heapwise_trace::live::hooks::SharedHook {}
 /// Sleeps while `word` is `expected`, at most for `timeout`.
 pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout: Duration) {
     let timeout = libc::timespec {
-        tv_sec: timeout.as_secs() as libc::time_t,
+        tv_sec: timeout.as_secs() as i64,
         tv_nsec: libc::c_long::from(timeout.subsec_nanos() as i32),
     };
     // SAFETY: both pointers are valid during the call; whatever ends it, the caller looks again.
