@@ -27,20 +27,6 @@ pub(crate) fn handed_out(
     handed_out_by(AllocatorNumber::BY_NAME, words, block, (size, align), function, entry);
 }
 
-/// The same where it was looked at before the call whether the request is passed over.
-#[inline(always)]
-pub(crate) fn handed_out_after_deciding(
-    words: Words,
-    block: *mut u8,
-    size: usize,
-    align: usize,
-    function: AllocFunction,
-    entry: &Entry,
-) {
-    let Some(turn) = begin(words, entry) else { return forget_time(words) };
-    describe_block(turn, AllocatorNumber::BY_NAME, words, block, (size, align), function, entry);
-}
-
 /// The same for any allocator. Size and alignment are those that were requested.
 #[inline(always)]
 pub(crate) fn handed_out_by(
@@ -54,8 +40,21 @@ pub(crate) fn handed_out_by(
     if is_alone(words) && !block.is_null() && passes_over(words, size) {
         return;
     }
+    handed_out_after_deciding(allocator, words, block, (size, align), function, entry);
+}
+
+/// The same where it was looked at before the call whether the request is passed over.
+#[inline(always)]
+pub(crate) fn handed_out_after_deciding(
+    allocator: AllocatorNumber,
+    words: Words,
+    block: *mut u8,
+    sizes: (usize, usize),
+    function: AllocFunction,
+    entry: &Entry,
+) {
     let Some(turn) = begin(words, entry) else { return forget_time(words) };
-    describe_block(turn, allocator, words, block, (size, align), function, entry);
+    describe_block(turn, allocator, words, block, sizes, function, entry);
 }
 
 /// Whether a request is none of the sample, where there is one. Nothing is at work on the thread.

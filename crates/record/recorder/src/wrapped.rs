@@ -197,7 +197,8 @@ fn serving(asked: &CStr, found: *const c_void) -> *const c_void {
 #[inline(always)]
 pub fn malloc_behind() -> Option<unsafe extern "C" fn(usize) -> *mut u8> {
     let at = MALLOC_BEHIND.load(Ordering::Relaxed);
-    // SAFETY: null, or the C function, which has this type; an `Option` of a function pointer is null for `None`.
+    // SAFETY: null, or the C function, which has this type and is never unloaded: the preload library, which is not either, calls it. An
+    // `Option` of a function pointer is null for `None`.
     unsafe { core::mem::transmute::<*mut c_void, Option<unsafe extern "C" fn(usize) -> *mut u8>>(at) }
 }
 
@@ -250,7 +251,14 @@ pub fn allocation(
         (true, _) => (AllocFunction::Calloc, 0),
         (false, _) => (AllocFunction::Malloc, 0),
     };
-    describe::handed_out_after_deciding(words, block, size, align, function, &caller.0);
+    describe::handed_out_after_deciding(
+        AllocatorNumber::BY_NAME,
+        words,
+        block,
+        (size, align),
+        function,
+        &caller.0,
+    );
     block
 }
 

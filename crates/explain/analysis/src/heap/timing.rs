@@ -32,8 +32,8 @@ pub(crate) const NO_CALL: LastCall = LastCall { site: u32::MAX, call: Call::Allo
 
 /// Ticks that a call for a small block may take, about 50 µs: more is time of another program, or of another thread.
 const MOST_TICKS: u32 = 1 << 17;
-/// From one call in so many on, and from so many on, that take longer the program waits for itself. Of the calls of a program that
-/// allocates all the time, a system that changes programs 250 times a second takes the processor away in one of 10,000.
+/// From one call in so many on, and from so many on, that take longer the program waits for itself. A system that changes programs 250
+/// times a second takes the processor away in one call of 10,000 at most, where there are 2.5 million in a second.
 const LONG_SHARE: u64 = 100;
 const LONG_CALLS: u64 = 8;
 /// From here on blocks have separate mappings (glibc's threshold), and the kernel's work is part of the call.

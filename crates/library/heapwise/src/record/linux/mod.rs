@@ -63,7 +63,7 @@ pub(crate) unsafe fn alloc_below<A: GlobalAlloc>(inner: &A, layout: Layout) -> *
     // What `System` calls `malloc` for.
     let is_plain = layout.align() <= wrapped::MIN_ALIGN && layout.align() <= layout.size();
     match wrapped::malloc_behind() {
-        // SAFETY: the C function, with a size.
+        // SAFETY: the C function, which takes any size; its block is nobody else's, and aligned as the layout asks.
         Some(malloc) if is_system::<A>() && is_plain => unsafe { malloc(layout.size()) },
         // SAFETY: the caller's call.
         _ => unsafe { inner.alloc(layout) },
@@ -77,7 +77,8 @@ pub(crate) unsafe fn alloc_below<A: GlobalAlloc>(inner: &A, layout: Layout) -> *
 #[inline(always)]
 pub(crate) unsafe fn dealloc_below<A: GlobalAlloc>(inner: &A, block: *mut u8, layout: Layout) {
     match wrapped::free_behind() {
-        // SAFETY: the C function, with a block of the same allocator, whatever its alignment.
+        // SAFETY: the C function. Whichever function of `System` or of the above handed the block out, this is what frees it, whatever its
+        // alignment; the caller has no other use of it. The preload library knew what is behind it before the program's first block.
         Some(free) if is_system::<A>() => unsafe { free(block) },
         // SAFETY: the caller's call.
         _ => unsafe { inner.dealloc(block, layout) },
