@@ -63,7 +63,7 @@ pub(crate) unsafe fn alloc_below<A: GlobalAlloc>(inner: &A, layout: Layout) -> *
     // What `System` calls `malloc` for.
     let is_plain = layout.align() <= wrapped::MIN_ALIGN && layout.align() <= layout.size();
     match wrapped::malloc_behind() {
-        // SAFETY: the C function, which takes any size; its block is nobody else's, and aligned as the layout asks.
+        // SAFETY: the C function, which takes any size; its block is the caller's alone, and aligned as the layout asks.
         Some(malloc) if is_system::<A>() && is_plain => unsafe { malloc(layout.size()) },
         // SAFETY: the caller's call.
         _ => unsafe { inner.alloc(layout) },
