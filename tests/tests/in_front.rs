@@ -124,6 +124,55 @@ void *realloc(void *p, size_t n) {
 int posix_memalign(void **out, size_t a, size_t n) { return a > 64 ? 22 : (*out = malloc(n), 0); }
 "#;
 
+/// Says at the end who called its `malloc`: code of the executable, or of a library.
+const WITNESS: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+static unsigned long start, end, by_program, by_libraries;
+static int look(struct dl_phdr_info *object, size_t size, void *data) {
+    start = object->dlpi_addr;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        unsigned long behind = start + object->dlpi_phdr[i].p_vaddr + object->dlpi_phdr[i].p_memsz;
+        if (object->dlpi_phdr[i].p_type == PT_LOAD && behind > end) end = behind;
+    }
+    return 1;
+}
+__attribute__((constructor)) static void begin(void) { dl_iterate_phdr(look, NULL); }
+__attribute__((destructor)) static void finish(void) {
+    fprintf(stderr, "by the program %lu, by libraries %lu\n", by_program, by_libraries);
+}
+void *malloc(size_t n) {
+    static __typeof__(malloc) *next;
+    unsigned long caller = (unsigned long)__builtin_return_address(0);
+    ++*(start <= caller && caller < end ? &by_program : &by_libraries);
+    if (!next) next = (__typeof__(malloc) *)dlsym(RTLD_NEXT, "malloc");
+    return next(n);
+}
+"#;
+
+/// A program that records itself need not go through heapwise's library, which would find for each call that there is nothing to do.
+#[test]
+fn a_program_that_records_itself_calls_what_is_behind_heapwise() {
+    let folder = run::private_folder();
+    let program = tool::victim_wrapped("wrapped_marks", "dev");
+    let witness = compile_text("cc", &["-shared", "-fPIC"], WITNESS, folder.path(), "witness.so");
+    let text = format!("export LD_PRELOAD=$LD_PRELOAD:{}\nexec {}", witness.display(), program.display());
+    let recorded = Recording::new(folder.path()).record(script(folder.path(), &text), &[]);
+    let said = &recorded.outcome.stderr;
+    assert_eq!((recorded.outcome.code(), recorded.outcome.text().as_str()), (0, "done\n"), "{said}");
+    let count = |of: &str| -> u64 {
+        let (_, behind) = said.rsplit_once(of).expect("the library says what it counted");
+        behind.split(|c: char| !c.is_ascii_digit()).find_map(|n| n.parse().ok()).expect("a number")
+    };
+    // Five rounds with ten boxes, three with seven, and twenty in a thread.
+    assert!(count("by the program ") >= 91, "{said}");
+    let report = recorded.report();
+    let process = report.processes.iter().find(|process| process.command[0] == program.to_string_lossy());
+    assert_eq!(process.expect("it is recorded").allocator, witness.to_string_lossy());
+}
+
 /// A program that records itself calls the system's functions behind heapwise's library where it can, and nothing behind another one.
 #[test]
 fn a_program_that_records_itself_stays_with_the_allocator_in_front() {

@@ -143,13 +143,13 @@ pub extern "C" fn heapwise_forward(table: *const forward::Forward) {
 /// Another one, of a library in front of this one or of the program itself, has blocks that the one behind knows nothing of.
 #[unsafe(no_mangle)]
 pub extern "C" fn heapwise_serving_malloc(found: *const c_void) -> *const c_void {
-    if real::is_own_code(found as usize) { real::malloc_address() } else { found }
+    if real::is_in_own_object(found) == Some(true) { real::malloc_address() } else { found }
 }
 
 /// The same of `free`.
 #[unsafe(no_mangle)]
 pub extern "C" fn heapwise_serving_free(found: *const c_void) -> *const c_void {
-    if real::is_own_code(found as usize) { real::free_address() } else { found }
+    if real::is_in_own_object(found) == Some(true) { real::free_address() } else { found }
 }
 
 /// Runs when the library is loaded.

@@ -138,8 +138,13 @@ unsafe extern "C" {
 pub(crate) fn malloc_in_front() -> Option<*const c_void> {
     // SAFETY: the name is a C string; RTLD_DEFAULT is a handle that dlsym knows.
     let first = unsafe { dlsym(RTLD_DEFAULT, c"malloc".as_ptr()) }.cast_const();
-    let (of_first, own) = (dl_info(first)?.base, dl_info(malloc_in_front as *const c_void)?.base);
-    (of_first != own).then_some(first)
+    (!is_in_own_object(first)?).then_some(first)
+}
+
+/// Whether an address lies in the object of the recorder itself, as the loader has it; `None` if it knows no object there. Unlike
+/// [`is_own_code`] it can be asked in a process that this recorder has not joined.
+pub fn is_in_own_object(address: *const c_void) -> Option<bool> {
+    Some(dl_info(address)?.base == dl_info(is_in_own_object as *const c_void)?.base)
 }
 
 /// What the loader knows of the object that an address lies in.
