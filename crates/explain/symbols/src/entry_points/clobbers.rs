@@ -16,7 +16,7 @@ use iced_x86::{
 use std::collections::BTreeSet;
 
 /// The integer registers that a function may change.
-const SCRATCH: [Register; 9] = [
+pub(super) const SCRATCH: [Register; 9] = [
     Register::RAX,
     Register::RCX,
     Register::RDX,
@@ -108,7 +108,7 @@ impl Ways {
     }
 }
 
-fn target(instruction: &Instruction) -> Option<u64> {
+pub(super) fn target(instruction: &Instruction) -> Option<u64> {
     let is_near = matches!(instruction.op0_kind(), OpKind::NearBranch32 | OpKind::NearBranch64);
     is_near.then(|| instruction.near_branch_target())
 }
@@ -124,7 +124,7 @@ fn written(factory: &mut InstructionInfoFactory, instruction: &Instruction) -> u
 }
 
 /// The bit of a register, or of that which it is a part of.
-fn scratch(register: Register) -> u16 {
+pub(super) fn scratch(register: Register) -> u16 {
     let place = SCRATCH.iter().position(|&known| known == register.full_register());
     place.map_or(0, |place| 1 << place)
 }

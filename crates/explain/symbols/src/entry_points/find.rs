@@ -3,7 +3,7 @@
 use super::displace::{Refusal, displace, steps};
 use super::neighbours::Neighbours;
 use super::points::{self, Points};
-use super::{clobbers, go};
+use super::{callers, clobbers, go};
 use crate::code::{self, Code, Function};
 use crate::endings::Endings;
 use crate::{Error, Svma};
@@ -39,6 +39,11 @@ pub fn plan(path: &Path, in_front: InFront) -> Result<FilePlan, Error> {
             return plan;
         }
         let neighbours = Neighbours::of(code, |function| points.iter().any(|point| point.name == function));
+        let of_blocks =
+            points.iter().filter(|point| is_of_known_allocator(point) && point.kind.is_of_blocks());
+        let returns =
+            of_blocks.map(|point| (point.function.address.0, point.kind != HookKind::Free)).collect();
+        let relied = callers::relied_on(code, &neighbours, &returns);
         for EntryPoint { family, name, kind, arguments, function } in points {
             let is_of_c = points::C.iter().any(|(of_c, _)| *of_c == name);
             let is_by_name = function.is_exported && !code.is_executable() && is_of_c;
@@ -58,14 +63,16 @@ pub fn plan(path: &Path, in_front: InFront) -> Result<FilePlan, Error> {
                 if neighbours.branch_into(code, &hook) {
                     return Err(Refusal::BranchInto);
                 }
-                let is_of_c_library = points::STATIC.iter().any(|(_, name)| *name == family);
-                // Where the name of an allocator is known, its functions have callers in other files only.
-                let keeps_registers = kind.is_of_blocks() && (family.is_empty() || is_of_c_library);
+                let is_of_c_library = is_of_c_library(family);
+                let relied = relied.get(&function.address.0).copied().unwrap_or_default();
                 // glibc's and musl's own callers (realloc, memalign) have nothing in vector registers, and are not optimised together
-                // with a program.
-                let keeps_vectors = keeps_registers && family.is_empty();
-                let keeps_registers = keeps_registers
-                    && (keeps_vectors || !clobbers::all(code, &neighbours, function.address.0));
+                // with a program. An allocator whose name is known may be, but hardly ever is.
+                let keeps_vectors = kind.is_of_blocks() && (family.is_empty() || relied.on_vectors);
+                let keeps_registers = keeps_vectors
+                    || relied.on_integers
+                    || kind.is_of_blocks()
+                        && is_of_c_library
+                        && !clobbers::all(code, &neighbours, function.address.0);
                 // What the C library itself has in a static program is called by nothing that could be in front of it.
                 let is_last = is_of_c_library && code.is_static();
                 let may_pass_on =
@@ -96,6 +103,16 @@ pub fn plan(path: &Path, in_front: InFront) -> Result<FilePlan, Error> {
         }
         plan
     })
+}
+
+/// Whether a family is a C library's.
+fn is_of_c_library(family: &str) -> bool {
+    points::STATIC.iter().any(|(_, name)| *name == family)
+}
+
+/// Whether a function is of an allocator whose name is known.
+fn is_of_known_allocator(point: &EntryPoint<'_>) -> bool {
+    !point.family.is_empty() && !is_of_c_library(point.family)
 }
 
 /// A function of an allocator, or of what a recorder has to know beside.

@@ -9,12 +9,13 @@
 //! * `go` finds where Go makes system calls,
 //! * [`neighbours`] looks for branches of other functions into that room,
 //! * [`displace`] makes room at the beginning of each for a jump,
-//! * [`clobbers`] says whether callers may rely on registers that it leaves alone.
+//! * [`clobbers`] says whether callers may rely on registers that it leaves alone, and [`callers`] whether any does.
 //!
 //! Decision: only what is known by its name is touched. A name with something behind it (`.cold`, `.part.0`) is a piece of a
 //! function with a calling convention of its own, and a stripped allocator is not guessed at. The one exception is the function by which
 //! Go makes system calls: what it consists of says all that it does.
 
+pub mod callers;
 pub mod clobbers;
 pub mod displace;
 mod find;

@@ -60,6 +60,12 @@ impl Neighbours {
         of.is_some_and(|(start, size)| first.max(second) - start < *size)
     }
 
+    /// Where the function begins in which an address lies.
+    pub fn start_of(&self, address: u64) -> Option<u64> {
+        let (start, size) = self.sizes.get(self.before(address.saturating_add(1)).checked_sub(1)?)?;
+        (address - start < *size).then_some(*start)
+    }
+
     /// How many functions begin before an address.
     fn before(&self, address: u64) -> usize {
         self.sizes.partition_point(|(start, _)| *start < address)
