@@ -169,20 +169,88 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
 // PERF: each path is a separate function that is called last, so the frame that the rarer one needs is not made by the one before
 // it. What is inlined into the program is the load, the branch, and the call of the inner allocator. The path to the recorder notes
 // where it was called from before it makes a frame: with optimisation that is the program's own code, and stacks begin there.
+//
+// Which path it is, is decided where the program calls, unless there is more to be asked than what is watching.
 impl<A: GlobalAlloc> Allocator<A> {
     /// # Safety
     /// As [`GlobalAlloc::alloc`].
-    #[inline(never)]
+    #[cfg_attr(feature = "serve", inline(never))]
+    #[cfg_attr(not(feature = "serve"), inline(always))]
     unsafe fn alloc_watched(&self, layout: Layout, state: State) -> *mut u8 {
         #[cfg(feature = "serve")]
         if sampled::passes_over(state, layout.size()) {
             // SAFETY: the caller's call.
             return unsafe { self.inner.alloc(layout) };
         }
-        if state != COUNTING {
-            // SAFETY: the caller's call.
-            return unsafe { self.alloc_recorded(layout.size(), layout.align()) };
+        // SAFETY: the caller's call.
+        unsafe {
+            match state == COUNTING {
+                true => self.alloc_counted(layout),
+                false => self.alloc_recorded(layout.size(), layout.align()),
+            }
         }
+    }
+
+    /// # Safety
+    /// As [`GlobalAlloc::alloc_zeroed`].
+    #[cfg_attr(feature = "serve", inline(never))]
+    #[cfg_attr(not(feature = "serve"), inline(always))]
+    unsafe fn alloc_zeroed_watched(&self, layout: Layout, state: State) -> *mut u8 {
+        #[cfg(feature = "serve")]
+        if sampled::passes_over(state, layout.size()) {
+            // SAFETY: the caller's call.
+            return unsafe { self.inner.alloc_zeroed(layout) };
+        }
+        // SAFETY: the caller's call.
+        unsafe {
+            match state == COUNTING {
+                true => self.alloc_zeroed_counted(layout),
+                false => self.alloc_zeroed_recorded(layout.size(), layout.align()),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`GlobalAlloc::dealloc`].
+    #[cfg_attr(feature = "serve", inline(never))]
+    #[cfg_attr(not(feature = "serve"), inline(always))]
+    unsafe fn dealloc_watched(&self, block: *mut u8, layout: Layout, state: State) {
+        // SAFETY: the caller's call.
+        unsafe {
+            #[cfg(feature = "serve")]
+            if sampled::is_other(state, block) {
+                return self.inner.dealloc(block, layout);
+            }
+            match state == COUNTING {
+                true => self.dealloc_counted(block, layout),
+                false => self.dealloc_recorded(block, layout.size(), layout.align()),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`GlobalAlloc::realloc`].
+    #[cfg_attr(feature = "serve", inline(never))]
+    #[cfg_attr(not(feature = "serve"), inline(always))]
+    unsafe fn realloc_watched(&self, block: *mut u8, layout: Layout, size: usize, state: State) -> *mut u8 {
+        #[cfg(feature = "serve")]
+        if sampled::is_other(state, block) && sampled::passes_over(state, size) {
+            // SAFETY: the caller's call.
+            return unsafe { self.inner.realloc(block, layout, size) };
+        }
+        // SAFETY: the caller's call.
+        unsafe {
+            match state == COUNTING {
+                true => self.realloc_counted(block, layout, size),
+                false => self.realloc_recorded(block, layout.size(), layout.align(), size),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`GlobalAlloc::alloc`].
+    #[inline(never)]
+    unsafe fn alloc_counted(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's call.
         let block = unsafe { self.inner.alloc(layout) };
         if block.is_null() { block } else { tally::allocated(block, layout.size()) }
@@ -191,16 +259,7 @@ impl<A: GlobalAlloc> Allocator<A> {
     /// # Safety
     /// As [`GlobalAlloc::alloc_zeroed`].
     #[inline(never)]
-    unsafe fn alloc_zeroed_watched(&self, layout: Layout, state: State) -> *mut u8 {
-        #[cfg(feature = "serve")]
-        if sampled::passes_over(state, layout.size()) {
-            // SAFETY: the caller's call.
-            return unsafe { self.inner.alloc_zeroed(layout) };
-        }
-        if state != COUNTING {
-            // SAFETY: the caller's call.
-            return unsafe { self.alloc_zeroed_recorded(layout.size(), layout.align()) };
-        }
+    unsafe fn alloc_zeroed_counted(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's call.
         let block = unsafe { self.inner.alloc_zeroed(layout) };
         if block.is_null() { block } else { tally::allocated(block, layout.size()) }
@@ -209,16 +268,9 @@ impl<A: GlobalAlloc> Allocator<A> {
     /// # Safety
     /// As [`GlobalAlloc::dealloc`].
     #[inline(never)]
-    unsafe fn dealloc_watched(&self, block: *mut u8, layout: Layout, state: State) {
+    unsafe fn dealloc_counted(&self, block: *mut u8, layout: Layout) {
         // SAFETY: the caller's call.
         unsafe {
-            #[cfg(feature = "serve")]
-            if sampled::is_other(state, block) {
-                return self.inner.dealloc(block, layout);
-            }
-            if state != COUNTING {
-                return self.dealloc_recorded(block, layout.size(), layout.align());
-            }
             if tally::deallocated(layout.size()) {
                 return self.dealloc_more(block, layout);
             }
@@ -229,16 +281,7 @@ impl<A: GlobalAlloc> Allocator<A> {
     /// # Safety
     /// As [`GlobalAlloc::realloc`].
     #[inline(never)]
-    unsafe fn realloc_watched(&self, block: *mut u8, layout: Layout, size: usize, state: State) -> *mut u8 {
-        #[cfg(feature = "serve")]
-        if sampled::is_other(state, block) && sampled::passes_over(state, size) {
-            // SAFETY: the caller's call.
-            return unsafe { self.inner.realloc(block, layout, size) };
-        }
-        if state != COUNTING {
-            // SAFETY: the caller's call.
-            return unsafe { self.realloc_recorded(block, layout.size(), layout.align(), size) };
-        }
+    unsafe fn realloc_counted(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller's call.
         let new = unsafe { self.inner.realloc(block, layout, size) };
         if new.is_null() { new } else { tally::reallocated(new, layout.size(), size) }
@@ -288,7 +331,7 @@ impl<A: GlobalAlloc> Allocator<A> {
         let layout = unsafe { Layout::from_size_align_unchecked(size, align) };
         // SAFETY: the caller's call.
         let call = || unsafe { record::alloc_below(&self.inner, layout) };
-        watch_allocation::<A>(&layout, record::Function::Alloc, &Caller::new(sp, fp), call)
+        watch_allocation::<A>(layout, record::Function::Alloc, Caller::new(sp, fp), call)
     }
 
     /// # Safety
@@ -305,7 +348,7 @@ impl<A: GlobalAlloc> Allocator<A> {
         let layout = unsafe { Layout::from_size_align_unchecked(size, align) };
         // SAFETY: the caller's call.
         let call = || unsafe { self.inner.alloc_zeroed(layout) };
-        watch_allocation::<A>(&layout, record::Function::AllocZeroed, &Caller::new(sp, fp), call)
+        watch_allocation::<A>(layout, record::Function::AllocZeroed, Caller::new(sp, fp), call)
     }
 
     /// # Safety
@@ -320,18 +363,13 @@ impl<A: GlobalAlloc> Allocator<A> {
         fp: usize,
     ) {
         let state = decided::<A>();
-        if state.has(COUNTING) && tally::deallocated(size) {
-            tally::deallocated_more(size);
-        }
         // SAFETY: the size and the alignment of the caller's layout, handed on as they were.
         let layout = unsafe { Layout::from_size_align_unchecked(size, align) };
         // SAFETY: the caller's call.
         let call = || unsafe { record::dealloc_below(&self.inner, block, layout) };
-        #[cfg(feature = "serve")]
-        let call = || sampled::deallocation(block, call);
-        match state.has(state::RECORDING) {
+        match state == state::RECORDING {
             true => record::deallocation(block, &Caller::new(sp, fp), call),
-            false => call(),
+            false => watch_deallocation_by(state, block, size, Caller::new(sp, fp), call),
         }
     }
 
@@ -373,18 +411,35 @@ fn decided<A>() -> State {
 }
 
 /// An allocation that needs more than a count, or the first one of the process.
+///
+/// PERF: what is recorded is hardly ever counted as well. Where it is not, nothing has to be kept for afterwards.
 #[inline(always)]
 fn watch_allocation<A>(
-    layout: &Layout,
+    layout: Layout,
     function: record::Function,
-    caller: &Caller,
+    caller: Caller,
     call: impl FnOnce() -> *mut u8,
 ) -> *mut u8 {
     let state = decided::<A>();
+    match state == state::RECORDING {
+        true => record::allocation(&layout, function, &caller, call),
+        false => watch_allocation_by(state, layout, function, caller, call),
+    }
+}
+
+/// The same, whatever is watching.
+#[inline(never)]
+fn watch_allocation_by(
+    state: State,
+    layout: Layout,
+    function: record::Function,
+    caller: Caller,
+    call: impl FnOnce() -> *mut u8,
+) -> *mut u8 {
     #[cfg(feature = "serve")]
-    let call = || sampled::allocation(layout, function, call);
+    let call = || sampled::allocation(&layout, function, call);
     let block = match state.has(state::RECORDING) {
-        true => record::allocation(layout, function, caller, call),
+        true => record::allocation(&layout, function, &caller, call),
         false => call(),
     };
     if !block.is_null() {
@@ -397,6 +452,20 @@ fn watch_allocation<A>(
         }
     }
     block
+}
+
+/// The same for a block that is freed.
+#[inline(never)]
+fn watch_deallocation_by(state: State, block: *mut u8, size: usize, caller: Caller, call: impl FnOnce()) {
+    if state.has(COUNTING) && tally::deallocated(size) {
+        tally::deallocated_more(size);
+    }
+    #[cfg(feature = "serve")]
+    let call = || sampled::deallocation(block, call);
+    match state.has(state::RECORDING) {
+        true => record::deallocation(block, &caller, call),
+        false => call(),
+    }
 }
 
 /// The same for a block that is resized.

@@ -37,13 +37,19 @@ pub(crate) fn now() -> State {
 /// The same, after the first call of the process has found out whether it is recorded.
 ///
 /// Threads that arrive meanwhile find out as well: none of their calls may be missed.
+#[inline(always)]
 pub(crate) fn decided(begin_if_wanted: impl FnOnce() -> bool) -> State {
-    if now().has(UNDECIDED) {
-        if begin_if_wanted() {
-            set(RECORDING);
-        }
-        clear(UNDECIDED);
+    let state = now();
+    if state.has(UNDECIDED) { decide(begin_if_wanted) } else { state }
+}
+
+#[cold]
+#[inline(never)]
+fn decide(begin_if_wanted: impl FnOnce() -> bool) -> State {
+    if begin_if_wanted() {
+        set(RECORDING);
     }
+    clear(UNDECIDED);
     now()
 }
 

@@ -61,7 +61,7 @@ pub unsafe fn new(operator: &Operator, a: Arguments, align: usize, sp: usize, fp
         return unsafe { real(a[0], a[1], a[2]) };
     }
     // SAFETY: the caller's call.
-    describe::describe_new(&entry, a[0], align, AllocFunction::New, || unsafe { real(a[0], a[1], a[2]) })
+    describe::describe_new(entry, a[0], align, AllocFunction::New, || unsafe { real(a[0], a[1], a[2]) })
 }
 
 /// An `operator delete`: describes the block and calls the real one.
@@ -82,7 +82,7 @@ pub unsafe fn delete(operator: &Operator, a: Arguments, sp: usize, fp: usize) {
         return unsafe { real(a[0], a[1], a[2]) };
     }
     // SAFETY: the caller's call.
-    describe::describe_delete(&entry, a[0] as *mut u8, || unsafe { real(a[0], a[1], a[2]) });
+    describe::describe_delete(entry, a[0] as *mut u8, || unsafe { real(a[0], a[1], a[2]) });
 }
 
 /// Defines the exported operators with these mangled names. Those in `aligned_new` have the alignment as their second

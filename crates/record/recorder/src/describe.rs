@@ -22,7 +22,7 @@ pub(crate) fn handed_out(
     size: usize,
     align: usize,
     function: AllocFunction,
-    entry: &Entry,
+    entry: Entry,
 ) {
     handed_out_by(AllocatorNumber::BY_NAME, words, block, (size, align), function, entry);
 }
@@ -35,9 +35,9 @@ pub(crate) fn handed_out_by(
     block: *mut u8,
     (size, align): (usize, usize),
     function: AllocFunction,
-    entry: &Entry,
+    entry: Entry,
 ) {
-    if is_alone(words) && !block.is_null() && passes_over(words, size) {
+    if PROCESS.is_sampling() && !block.is_null() && passes_over(words, size) {
         return;
     }
     handed_out_after_deciding(allocator, words, block, (size, align), function, entry);
@@ -51,19 +51,21 @@ pub(crate) fn handed_out_after_deciding(
     block: *mut u8,
     sizes: (usize, usize),
     function: AllocFunction,
-    entry: &Entry,
+    entry: Entry,
 ) {
     let Some(turn) = begin(words, entry) else { return forget_time(words) };
     describe_block(turn, allocator, words, block, sizes, function, entry);
 }
 
-/// Whether a request is none of the sample, where there is one. Nothing is at work on the thread.
+/// Whether a request is none of the sample, where there is one, and nothing is at work on the thread.
+///
+/// PERF: whether there is a sample is asked first: most processes are recorded whole.
 #[inline(always)]
 pub(crate) fn passes_over(words: Words, size: usize) -> bool {
-    PROCESS.is_sampling() && passes_over_in_sample(words, size)
+    PROCESS.is_sampling() && is_alone(words) && passes_over_in_sample(words, size)
 }
 
-/// The same without a look at whether there is a sample: by the step of none, every request is recorded.
+/// Whether a request is none of the sample. Nothing is at work on the thread. By the step of no sample, every request is recorded.
 #[inline(always)]
 pub(crate) fn passes_over_in_sample(words: Words, size: usize) -> bool {
     let log2 = PROCESS.sample_log2.load(Ordering::Relaxed);
@@ -91,13 +93,7 @@ pub(crate) fn gives_back(words: Words, size: usize) {
     tls::with_countdown(words, |countdown| countdown.gives_back(log2, size as u64));
 }
 
-/// Whether a block that is given up is none of the sample, where there is one. Nothing is at work on the thread.
-#[inline(always)]
-pub(crate) fn is_unknown(block: *mut u8) -> bool {
-    PROCESS.is_sampling() && is_unknown_in_sample(block)
-}
-
-/// The same where it is known that there is a sample.
+/// Whether a block that is given up is none of the sample. There is one, and nothing is at work on the thread.
 #[inline(always)]
 pub(crate) fn is_unknown_in_sample(block: *mut u8) -> bool {
     !PROCESS.sampled().may_have(block as usize)
@@ -111,7 +107,7 @@ pub(crate) fn hand_out_inside(
     words: Words,
     sizes: (usize, usize),
     function: AllocFunction,
-    entry: &Entry,
+    entry: Entry,
     call: impl FnOnce() -> usize,
 ) -> usize {
     let watch = Stopwatch::start(words);
@@ -135,7 +131,7 @@ fn describe_block(
     block: *mut u8,
     (size, align): (usize, usize),
     function: AllocFunction,
-    entry: &Entry,
+    entry: Entry,
 ) {
     // A refusal is always recorded.
     if turn.is_sampling() && !block.is_null() && !turn.selects(block as usize, size) {
@@ -171,8 +167,8 @@ fn describe_block(
 
 /// Describes a block that is about to be freed.
 #[inline(always)]
-pub(crate) fn freed(words: Words, block: *mut u8, entry: &Entry) {
-    if is_alone(words) && is_unknown(block) {
+pub(crate) fn freed(words: Words, block: *mut u8, entry: Entry) {
+    if PROCESS.is_sampling() && is_alone(words) && is_unknown_in_sample(block) {
         return;
     }
     let Some(mut turn) = begin(words, entry) else { return };
@@ -206,12 +202,7 @@ pub(crate) fn pass<T>(words: Words, stack_pointer: usize, call: impl FnOnce() ->
 
 /// Describes a block that is about to be freed, and calls a function of an allocator inside that does it. The thread's guard is not set.
 #[inline(always)]
-pub(crate) fn free_inside(
-    words: Words,
-    block: *mut u8,
-    entry: &Entry,
-    call: impl FnOnce() -> usize,
-) -> usize {
+pub(crate) fn free_inside(words: Words, block: *mut u8, entry: Entry, call: impl FnOnce() -> usize) -> usize {
     let Some(mut turn) = begin_alone(words, entry) else {
         let result = in_inside(words, entry, call);
         forget_time(words);
@@ -253,7 +244,7 @@ pub(crate) fn forget_time(words: Words) {
 
 /// Records how long it took to free a block, if that was measured.
 #[inline(always)]
-pub(crate) fn tell_time(words: Words, entry: &Entry) {
+pub(crate) fn tell_time(words: Words, entry: Entry) {
     // SAFETY: this thread's own word, read as a whole; no reference to it lives.
     if unsafe { (*words).ticks } != 0 {
         tell_time_now(words, entry);
@@ -262,7 +253,7 @@ pub(crate) fn tell_time(words: Words, entry: &Entry) {
 
 #[cold]
 #[inline(never)]
-pub(crate) fn tell_time_now(words: Words, entry: &Entry) {
+pub(crate) fn tell_time_now(words: Words, entry: Entry) {
     let Some(mut turn) = begin_aside(words, entry) else { return forget_time(words) };
     let clock = turn.clock();
     if turn.at(clock) {
@@ -275,7 +266,7 @@ pub(crate) fn tell_time_now(words: Words, entry: &Entry) {
 /// Calls into the real allocator. One that is not glibc may call the interposed functions itself; what arrives
 /// meanwhile on this thread is internal to it and not recorded.
 #[inline(always)]
-pub(crate) fn in_real<T>(words: Words, entry: &Entry, call: impl FnOnce() -> T) -> T {
+pub(crate) fn in_real<T>(words: Words, entry: Entry, call: impl FnOnce() -> T) -> T {
     let watch = Stopwatch::start(words);
     if !real::may_reenter() {
         let result = call();
@@ -287,12 +278,12 @@ pub(crate) fn in_real<T>(words: Words, entry: &Entry, call: impl FnOnce() -> T) 
 
 /// Calls into an allocator inside of the program. What arrives meanwhile on this thread at another of its functions is internal to it.
 #[inline(always)]
-pub(crate) fn in_inside<T>(words: Words, entry: &Entry, call: impl FnOnce() -> T) -> T {
+pub(crate) fn in_inside<T>(words: Words, entry: Entry, call: impl FnOnce() -> T) -> T {
     guarded(words, Stopwatch::start(words), entry, call)
 }
 
 #[inline(always)]
-fn guarded<T>(words: Words, watch: Stopwatch, entry: &Entry, call: impl FnOnce() -> T) -> T {
+fn guarded<T>(words: Words, watch: Stopwatch, entry: Entry, call: impl FnOnce() -> T) -> T {
     // SAFETY: this thread's own words; no reference to them lives.
     let before = unsafe { (*words).guard };
     let (during, after) =
@@ -321,7 +312,7 @@ pub(crate) struct Resizing {
 
 /// Before a block is resized.
 #[inline(always)]
-pub(crate) fn resizing(words: Words, block: *mut u8, entry: &Entry) -> Resizing {
+pub(crate) fn resizing(words: Words, block: *mut u8, entry: Entry) -> Resizing {
     let Some(turn) = begin(words, entry) else { return Resizing::default() };
     let was_recorded = !turn.is_sampling() || turn.was_recorded(block as usize);
     let touched =
@@ -338,7 +329,7 @@ pub(crate) fn resized(
     (old, new): (*mut u8, *mut u8),
     size: usize,
     before: Resizing,
-    entry: &Entry,
+    entry: Entry,
 ) {
     if !before.is_seen {
         return forget_time(words);
@@ -383,7 +374,7 @@ pub(crate) fn resized_in_place(
     block: *mut u8,
     size: usize,
     clock: u64,
-    entry: &Entry,
+    entry: Entry,
 ) {
     // It was the caller's all the time, so this may come afterwards.
     let was_recorded = begin_aside(words, entry)
@@ -400,7 +391,7 @@ fn resized_in_sample(
     (old, new): (*mut u8, *mut u8),
     size: usize,
     before: Resizing,
-    entry: &Entry,
+    entry: Entry,
 ) {
     let Resizing { was_recorded, touched, .. } = before;
     let given_up = before.clock.max(turn.thread.clock);
@@ -441,7 +432,7 @@ fn resized_in_sample(
 
 /// An `operator new`: described here, unless it has ended in a call that was.
 pub(crate) fn describe_new(
-    entry: &Entry,
+    entry: Entry,
     size: usize,
     align: usize,
     function: AllocFunction,
@@ -459,7 +450,7 @@ pub(crate) fn describe_new(
 }
 
 /// An `operator delete`: described here, unless it ends in a call that is.
-pub(crate) fn describe_delete(entry: &Entry, block: *mut u8, real: impl FnOnce()) {
+pub(crate) fn describe_delete(entry: Entry, block: *mut u8, real: impl FnOnce()) {
     if block.is_null() || bootstrap::owns(block) {
         return;
     }
@@ -475,7 +466,7 @@ pub(crate) fn describe_delete(entry: &Entry, block: *mut u8, real: impl FnOnce()
 /// Whether the operator ends in `free` is known when it has ended. As for a block that is resized, what has to be known before
 /// is found out before.
 #[inline(never)]
-fn describe_delete_afterwards(entry: &Entry, block: *mut u8, real: impl FnOnce()) {
+fn describe_delete_afterwards(entry: Entry, block: *mut u8, real: impl FnOnce()) {
     let words = tls::words();
     let before = begin_aside(words, entry).map(|turn| {
         let touched = large::freed(block as usize, &mut turn.thread.large_budget);

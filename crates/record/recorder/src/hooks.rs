@@ -105,7 +105,7 @@ fn pass_over(request: &PassedOver, real: impl FnOnce() -> *mut u8) -> *mut u8 {
 fn refused(request: &PassedOver) {
     let words = tls::words();
     describe::gives_back(words, request.size);
-    handed_out(words, core::ptr::null_mut(), request.size, 0, request.function, &request.entry);
+    handed_out(words, core::ptr::null_mut(), request.size, 0, request.function, request.entry);
 }
 
 #[inline(never)]
@@ -113,8 +113,8 @@ unsafe extern "C" fn malloc_seen(size: usize, sp: usize, fp: usize) -> *mut u8 {
     let real = real_or!(malloc, bootstrap::allocate(size, 16));
     let words = tls::words();
     // SAFETY: the caller's call.
-    let block = in_real(words, &entry!(sp, fp), || unsafe { real(size) });
-    handed_out(words, block, size, 0, AllocFunction::Malloc, &entry!(sp, fp));
+    let block = in_real(words, entry!(sp, fp), || unsafe { real(size) });
+    handed_out(words, block, size, 0, AllocFunction::Malloc, entry!(sp, fp));
     block
 }
 
@@ -155,8 +155,8 @@ unsafe extern "C" fn calloc_seen(count: usize, size: usize, sp: usize, fp: usize
     let real = real_or!(calloc, bootstrap::allocate(bytes, 16));
     let words = tls::words();
     // SAFETY: the caller's call.
-    let block = in_real(words, &entry!(sp, fp), || unsafe { real(count, size) });
-    handed_out(words, block, bytes, 0, AllocFunction::Calloc, &entry!(sp, fp));
+    let block = in_real(words, entry!(sp, fp), || unsafe { real(count, size) });
+    handed_out(words, block, bytes, 0, AllocFunction::Calloc, entry!(sp, fp));
     block
 }
 
@@ -182,16 +182,20 @@ unsafe extern "C" fn free_seen(block: *mut u8, sp: usize, fp: usize) {
     if block.is_null() || bootstrap::owns(block) {
         return;
     }
-    if real::free().is_none() {
-        // While the real functions are being looked up there is nothing to free that could be freed.
-        real::resolve();
-    }
-    let Some(real) = real::free() else { return };
+    let Some(real) = real::free().or_else(find_free) else { return };
     let words = tls::words();
-    freed(words, block, &entry!(sp, fp));
+    freed(words, block, entry!(sp, fp));
     // SAFETY: the caller's call.
-    in_real(words, &entry!(sp, fp), || unsafe { real(block) });
-    tell_time(words, &entry!(sp, fp));
+    in_real(words, entry!(sp, fp), || unsafe { real(block) });
+    tell_time(words, entry!(sp, fp));
+}
+
+/// The real `free`, looked up now. While the real functions are being looked up there is nothing to free that could be freed.
+#[cold]
+#[inline(never)]
+fn find_free() -> Option<unsafe extern "C" fn(*mut u8)> {
+    real::resolve();
+    real::free()
 }
 
 /// `free_sized` of C23: by its definition the same as `free`.
@@ -250,7 +254,7 @@ unsafe extern "C" fn realloc_seen(block: *mut u8, size: usize, sp: usize, fp: us
     let entry = entry!(sp, fp);
     if bootstrap::owns(block) {
         // SAFETY: a block of the bootstrap arena, whose size is known.
-        return unsafe { move_from_bootstrap(block, size, &entry) };
+        return unsafe { move_from_bootstrap(block, size, entry) };
     }
     let real = real_or!(realloc, bootstrap::allocate(size, 16));
     if PROCESS.is_inert() {
@@ -260,21 +264,21 @@ unsafe extern "C" fn realloc_seen(block: *mut u8, size: usize, sp: usize, fp: us
     let words = tls::words();
     if block.is_null() {
         // SAFETY: the caller's call.
-        let new = in_real(words, &entry!(sp, fp), || unsafe { real(block, size) });
-        handed_out(words, new, size, 0, AllocFunction::Realloc, &entry);
+        let new = in_real(words, entry!(sp, fp), || unsafe { real(block, size) });
+        handed_out(words, new, size, 0, AllocFunction::Realloc, entry);
         return new;
     }
-    let before = resizing(words, block, &entry);
+    let before = resizing(words, block, entry);
     // SAFETY: the caller's call.
-    let new = in_real(words, &entry!(sp, fp), || unsafe { real(block, size) });
-    resized(AllocatorNumber::BY_NAME, words, (block, new), size, before, &entry);
+    let new = in_real(words, entry!(sp, fp), || unsafe { real(block, size) });
+    resized(AllocatorNumber::BY_NAME, words, (block, new), size, before, entry);
     new
 }
 
 /// # Safety
 /// `block` is of the bootstrap arena.
 #[cold]
-unsafe fn move_from_bootstrap(block: *mut u8, size: usize, entry: &Entry) -> *mut u8 {
+unsafe fn move_from_bootstrap(block: *mut u8, size: usize, entry: Entry) -> *mut u8 {
     // SAFETY: an entry point's arguments are handed on.
     let new = unsafe { malloc(size, entry.stack_pointer, entry.frame_pointer) };
     if !new.is_null() {
@@ -321,10 +325,10 @@ pub unsafe extern "C" fn posix_memalign(
     });
     let words = tls::words();
     // SAFETY: the caller's call.
-    let error = in_real(words, &entry!(sp, fp), || unsafe { real(out, align, size) });
+    let error = in_real(words, entry!(sp, fp), || unsafe { real(out, align, size) });
     // SAFETY: on success the real function has written the block there.
     let block = if error == 0 { unsafe { out.read() } } else { core::ptr::null_mut() };
-    handed_out(words, block, size, align, AllocFunction::PosixMemalign, &entry!(sp, fp));
+    handed_out(words, block, size, align, AllocFunction::PosixMemalign, entry!(sp, fp));
     error
 }
 
@@ -336,8 +340,8 @@ pub unsafe extern "C" fn aligned_alloc(align: usize, size: usize, sp: usize, fp:
     let real = real_or!(aligned_alloc, bootstrap::allocate(size, align));
     let words = tls::words();
     // SAFETY: the caller's call.
-    let block = in_real(words, &entry!(sp, fp), || unsafe { real(align, size) });
-    handed_out(words, block, size, align, AllocFunction::AlignedAlloc, &entry!(sp, fp));
+    let block = in_real(words, entry!(sp, fp), || unsafe { real(align, size) });
+    handed_out(words, block, size, align, AllocFunction::AlignedAlloc, entry!(sp, fp));
     block
 }
 
@@ -349,8 +353,8 @@ pub unsafe extern "C" fn memalign(align: usize, size: usize, sp: usize, fp: usiz
     let real = real_or!(memalign, bootstrap::allocate(size, align));
     let words = tls::words();
     // SAFETY: the caller's call.
-    let block = in_real(words, &entry!(sp, fp), || unsafe { real(align, size) });
-    handed_out(words, block, size, align, AllocFunction::Memalign, &entry!(sp, fp));
+    let block = in_real(words, entry!(sp, fp), || unsafe { real(align, size) });
+    handed_out(words, block, size, align, AllocFunction::Memalign, entry!(sp, fp));
     block
 }
 
@@ -362,8 +366,8 @@ pub unsafe extern "C" fn valloc(size: usize, sp: usize, fp: usize) -> *mut u8 {
     let real = real_or!(valloc, bootstrap::allocate(size, sys::PAGE));
     let words = tls::words();
     // SAFETY: the caller's call.
-    let block = in_real(words, &entry!(sp, fp), || unsafe { real(size) });
-    handed_out(words, block, size, sys::PAGE, AllocFunction::Valloc, &entry!(sp, fp));
+    let block = in_real(words, entry!(sp, fp), || unsafe { real(size) });
+    handed_out(words, block, size, sys::PAGE, AllocFunction::Valloc, entry!(sp, fp));
     block
 }
 
@@ -375,7 +379,7 @@ pub unsafe extern "C" fn pvalloc(size: usize, sp: usize, fp: usize) -> *mut u8 {
     let real = real_or!(pvalloc, bootstrap::allocate(size, sys::PAGE));
     let words = tls::words();
     // SAFETY: the caller's call.
-    let block = in_real(words, &entry!(sp, fp), || unsafe { real(size) });
-    handed_out(words, block, size, sys::PAGE, AllocFunction::Pvalloc, &entry!(sp, fp));
+    let block = in_real(words, entry!(sp, fp), || unsafe { real(size) });
+    handed_out(words, block, size, sys::PAGE, AllocFunction::Pvalloc, entry!(sp, fp));
     block
 }

@@ -12,7 +12,9 @@ pub const LARGE: usize = 128 << 10;
 /// Measurements per thread between two ticks of the clock, each about a microsecond.
 pub const BUDGET: u32 = 16;
 
-const SLOTS: usize = 512;
+/// Binary logarithm of the number of slots.
+const SLOT_BITS: u32 = 9;
+const SLOTS: usize = 1 << SLOT_BITS;
 
 struct Slot {
     address: AtomicUsize,
@@ -24,8 +26,8 @@ static BLOCKS: [Slot; SLOTS] =
 
 #[inline(always)]
 fn slot(address: usize) -> &'static Slot {
-    // Large blocks are often page-aligned but for a header, so the bits above the page number distinguish them.
-    &BLOCKS[((address >> 4) ^ (address >> 12) ^ (address >> 21)) % SLOTS]
+    // The golden ratio's multiplier spreads addresses that are pages or their multiples apart.
+    &BLOCKS[(address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - SLOT_BITS)) % SLOTS]
 }
 
 /// Remembers a block that was handed out.

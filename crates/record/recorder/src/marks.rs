@@ -49,7 +49,7 @@ impl Name {
 pub fn mark(kind: MarkKind, name: &[u8]) {
     let here = 0usize;
     let entry = Entry { stack_pointer: &raw const here as usize, frame_pointer: 0 };
-    let Some(mut turn) = begin(tls::words(), &entry) else { return };
+    let Some(mut turn) = begin(tls::words(), entry) else { return };
     let clock = turn.clock();
     if !turn.at(clock) {
         return;
@@ -65,7 +65,7 @@ pub fn is_recording() -> bool {
         // A forked child joins at its first event; this counts as one.
         let here = 0usize;
         let entry = Entry { stack_pointer: &raw const here as usize, frame_pointer: 0 };
-        if begin(tls::words(), &entry).is_none() {
+        if begin(tls::words(), entry).is_none() {
             return false;
         }
     }

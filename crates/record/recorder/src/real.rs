@@ -314,7 +314,7 @@ impl Range {
 
 /// Whether an entry point was called by the real allocator's own code, or by a jump at the end of a function of the
 /// allocator that was called from here.
-pub fn contains(entry: &crate::arch::entry::Entry) -> bool {
+pub fn contains(entry: crate::arch::entry::Entry) -> bool {
     // SAFETY: the entry point's stack pointer, where the caller's return address lies.
     let caller = unsafe { (entry.stack_pointer as *const usize).read_volatile() };
     // glibc never calls its own public functions for a block that it hands out. What its other functions call, inside of another

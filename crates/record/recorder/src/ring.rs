@@ -80,20 +80,39 @@ impl<'ring> Producer<'ring> {
     /// Writes words if there is room for them. Returns whether there was.
     #[inline(always)]
     pub fn write(&mut self, words: Words, waiting: &impl Waiting) -> bool {
-        if self.head >= self.stop && !self.make_room(waiting) {
+        // PERF: each of the usual lengths has code of its own, in which it is a constant.
+        match words.len {
+            1 => self.write_each(&words.words[..1], waiting),
+            2 => self.write_each(&words.words[..2], waiting),
+            _ => self.write_long(&words, waiting),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write_long(&mut self, words: &Words, waiting: &impl Waiting) -> bool {
+        self.write_each(words.words.get(..words.len).unwrap_or_default(), waiting)
+    }
+
+    #[inline(always)]
+    fn write_each(&mut self, words: &[u64], waiting: &impl Waiting) -> bool {
+        let head = self.head;
+        if head >= self.stop && !self.make_room(waiting) {
             return false;
         }
         let Some(header) = self.header else { return false };
-        let at = self.head / 8;
-        for i in 0..words.len.min(MAX_WORDS) {
-            let index = (at + i as u64) & self.mask;
+        // PERF: copies, or they would be loaded again after each store.
+        let (data, mask) = (self.data, self.mask);
+        for (i, &value) in words.iter().enumerate() {
+            let index = (head / 8 + i as u64) & mask;
             // SAFETY: `index` is below the number of words of the ring, which is there as long as its header.
-            let word = unsafe { &*self.data.add(index as usize) };
+            let word = unsafe { &*data.add(index as usize) };
             // The collector does not read it before the head says so.
-            word.store(words.words[i], Ordering::Relaxed);
+            word.store(value, Ordering::Relaxed);
         }
-        self.head += words.len as u64 * 8;
-        header.head.store(self.head, Ordering::Release);
+        let head = head + words.len() as u64 * 8;
+        self.head = head;
+        header.head.store(head, Ordering::Release);
         true
     }
 

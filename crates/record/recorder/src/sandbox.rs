@@ -103,7 +103,7 @@ fn prepare(caller: usize) {
     let here = 0usize;
     let entry = Entry { stack_pointer: &raw const here as usize, frame_pointer: 0 };
     // This attaches the thread.
-    let Some(turn) = begin(tls::words(), &entry) else { return };
+    let Some(turn) = begin(tls::words(), entry) else { return };
     turn.thread.stack.stacks.switch_to(entry.stack_pointer);
     // Publishes the module, with a name that is asked of the kernel.
     modules::find(caller);

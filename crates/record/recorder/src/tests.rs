@@ -121,20 +121,20 @@ fn turns_of_two_recorders_do_not_stand_in_each_others_way() {
     let sp = &raw const here as usize & !15;
     let entry = Entry { stack_pointer: sp, frame_pointer: 0 };
     let inner = Entry { stack_pointer: sp - 64, frame_pointer: 0 };
-    let mut turn = begin_with(recorders[0], one, &entry, true).expect("this is its first event");
+    let mut turn = begin_with(recorders[0], one, entry, true).expect("this is its first event");
     let clock = turn.clock();
     assert!(turn.at(clock) && !turn.is_nested());
     turn.push(free(1));
     // The recorder is at work on this thread, for this process.
-    assert!(begin_with(recorders[0], one, &inner, true).is_none());
-    assert!(begin_with(recorders[0], one, &inner, false).is_none(), "which is no event");
+    assert!(begin_with(recorders[0], one, inner, true).is_none());
+    assert!(begin_with(recorders[0], one, inner, false).is_none(), "which is no event");
     assert_eq!(lost(recorders[0]), 1);
-    let mut second = begin_with(recorders[1], other, &inner, true).expect("this one is free");
+    let mut second = begin_with(recorders[1], other, inner, true).expect("this one is free");
     second.push(free(2));
     drop((second, turn));
     assert_eq!((sessions[0].events(recorders[0], 0), lost(recorders[0])), (vec![free(1)], 1));
     assert_eq!((sessions[1].events(recorders[1], 0), lost(recorders[1])), (vec![free(2)], 0));
-    assert!(begin_with(recorders[0], one, &inner, true).is_some(), "the turn is over");
+    assert!(begin_with(recorders[0], one, inner, true).is_some(), "the turn is over");
 }
 
 #[test]
@@ -146,10 +146,10 @@ fn a_turn_that_never_ended_is_counted_when_the_next_one_shows_it() {
     let here = 0usize;
     let sp = &raw const here as usize & !15;
     let entry = Entry { stack_pointer: sp, frame_pointer: 0 };
-    let turn = begin_with(process, words, &entry, true).expect("this is its first event");
+    let turn = begin_with(process, words, entry, true).expect("this is its first event");
     assert!(turn.thread.stack.stacks.switch_to(sp), "it is on the stack of this thread");
     core::mem::forget(turn);
-    let mut next = begin_with(process, words, &entry, true).expect("the same call once more");
+    let mut next = begin_with(process, words, entry, true).expect("the same call once more");
     next.push(free(1));
     drop(next);
     assert_eq!((session.events(process, 0), lost(process)), (vec![free(1)], 1));
@@ -165,7 +165,7 @@ fn a_recording_that_is_paused_or_over_takes_no_events() {
     let entry = Entry { stack_pointer: &raw const here as usize & !15, frame_pointer: 0 };
     let write = |clock: u64, n| {
         session.put(offset_of!(SessionHeader, clock), &clock.to_le_bytes());
-        let mut turn = begin_with(process, words, &entry, true).expect("no other call is at work");
+        let mut turn = begin_with(process, words, entry, true).expect("no other call is at work");
         let clock = turn.clock();
         let is_recorded = turn.at(clock);
         if is_recorded {

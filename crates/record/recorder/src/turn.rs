@@ -41,13 +41,13 @@ impl Drop for Recording {
 
 /// Takes this thread's turn; `None` if there is nothing to record to, or the recorder is at work further out.
 #[inline(always)]
-pub(crate) fn begin(words: Words, entry: &Entry) -> Option<Recording> {
+pub(crate) fn begin(words: Words, entry: Entry) -> Option<Recording> {
     begin_with(&PROCESS, words, entry, true)
 }
 
 /// The same for what is no event: nothing is lost if it cannot be written.
 #[inline(always)]
-pub(crate) fn begin_aside(words: Words, entry: &Entry) -> Option<Recording> {
+pub(crate) fn begin_aside(words: Words, entry: Entry) -> Option<Recording> {
     begin_with(&PROCESS, words, entry, false)
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn begin_aside(words: Words, entry: &Entry) -> Option<Recording> {
 pub(crate) fn begin_with(
     process: &'static Process,
     words: Words,
-    entry: &Entry,
+    entry: Entry,
     is_event: bool,
 ) -> Option<Recording> {
     let mut clock = process.clock.load(Ordering::Acquire);
@@ -75,7 +75,7 @@ pub(crate) fn begin_with(
 /// Takes this thread's turn where its guard is known not to be set, or to be that of the allocator inside that was just called. `None` as
 /// for [`begin`].
 #[inline(always)]
-pub(crate) fn begin_alone(words: Words, entry: &Entry) -> Option<Recording> {
+pub(crate) fn begin_alone(words: Words, entry: Entry) -> Option<Recording> {
     let clock = PROCESS.clock.load(Ordering::Acquire);
     // SAFETY: this thread's own word; a signal handler leaves it as it found it.
     let state = unsafe { (*words).state };
@@ -98,7 +98,7 @@ unsafe fn take(
     process: &'static Process,
     clock: &'static AtomicU64,
     words: Words,
-    entry: &Entry,
+    entry: Entry,
     before: usize,
 ) -> Recording {
     // SAFETY: the state is this thread's and, with the guard set, at work only here.
@@ -114,7 +114,7 @@ unsafe fn take(
 /// ours.
 #[cold]
 #[inline(never)]
-fn begin_slowly(process: &'static Process, words: Words, entry: &Entry, is_event: bool) -> Option<usize> {
+fn begin_slowly(process: &'static Process, words: Words, entry: Entry, is_event: bool) -> Option<usize> {
     if process.is_inert() {
         return None;
     }
@@ -142,7 +142,7 @@ fn begin_slowly(process: &'static Process, words: Words, entry: &Entry, is_event
 }
 
 /// What the guard says about an entry.
-fn look(words: Words, entry: &Entry) -> Turn {
+fn look(words: Words, entry: Entry) -> Turn {
     // SAFETY: this thread's own words, read as wholes; no reference to them lives.
     let (guard, state) = unsafe { ((&raw const (*words).guard).read_volatile(), (*words).state) };
     let share_a_stack = |a, b| {
@@ -170,7 +170,7 @@ fn drop_abandoned(process: &Process, words: Words) {
 /// The guard while the real allocator works for an entry, and afterwards, where it is set already.
 #[cold]
 #[inline(never)]
-pub(crate) fn enter_real(words: Words, entry: &Entry) -> (usize, usize) {
+pub(crate) fn enter_real(words: Words, entry: Entry) -> (usize, usize) {
     let turn = look(words, entry);
     if turn == Turn::Abandoned {
         drop_abandoned(&PROCESS, words);
@@ -186,7 +186,7 @@ pub(crate) fn enter_real(words: Words, entry: &Entry) -> (usize, usize) {
 /// Whether something further out on this thread, an allocator or the recorder, has called this.
 #[cold]
 #[inline(never)]
-pub(crate) fn is_inner_slowly(words: Words, entry: &Entry) -> bool {
+pub(crate) fn is_inner_slowly(words: Words, entry: Entry) -> bool {
     match look(words, entry) {
         Turn::InReal if was_left(words, entry) => {
             drop_abandoned(&PROCESS, words);
@@ -203,7 +203,7 @@ const HOOK_FRAME: usize = 2048;
 
 /// Whether the call of the real allocator that the guard stands for was left by an exception or a jump, although this entry is further
 /// in: then no frame of a hook is left below its entry. A trace of one that was not overwritten yet keeps this unknown.
-fn was_left(words: Words, entry: &Entry) -> bool {
+fn was_left(words: Words, entry: Entry) -> bool {
     // SAFETY: this thread's own words, read as wholes; no reference to them lives.
     let (guard, state) = unsafe { ((&raw const (*words).guard).read_volatile(), (*words).state) };
     let held = guard & !(guard::REAL | guard::NESTED);
@@ -277,7 +277,7 @@ impl Recording {
 
     /// Ends the turn, and has the thread's guard be that of an allocator inside, which is called next. Only for what is not nested.
     #[inline(always)]
-    pub(crate) fn leave_to_inside(mut self, entry: &Entry) {
+    pub(crate) fn leave_to_inside(mut self, entry: Entry) {
         self.before = entry.stack_pointer | guard::REAL;
     }
 
@@ -292,30 +292,13 @@ impl Recording {
     pub(crate) fn selects(&mut self, block: usize, size: usize) -> bool {
         let log2 = self.process.sample_log2.load(Ordering::Relaxed);
         tls::with_countdown(self.words, |countdown| countdown.selects(log2, size as u64))
-            && self.takes(block, size as u64, log2)
-    }
-
-    /// Takes a block into the sample, if there is room, and tells whoever has attached to the probe. Each event of a sample has a
-    /// moment of its own: they are few.
-    #[cold]
-    #[inline(never)]
-    fn takes(&self, block: usize, size: u64, log2: u32) -> bool {
-        let is_noted = self.notes(block);
-        if is_noted {
-            self.process.move_clock();
-            probes::allocated(block, size, size.saturating_mul(sampling::weight(1 << log2, size)));
-        }
-        is_noted
+            && takes(self.process, block, size as u64, log2)
     }
 
     /// Notes a block as one of the sample, if there is room.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn notes(&self, block: usize) -> bool {
-        let is_noted = self.process.sampled().insert(block);
-        if !is_noted {
-            self.process.count_lost();
-        }
-        is_noted
+        notes(self.process, block)
     }
 
     /// Whether a block was recorded that is given up. It is forgotten then.
@@ -343,7 +326,7 @@ impl Recording {
     }
 
     #[inline(always)]
-    pub(crate) fn stack(&mut self, entry: &Entry) -> StackId {
+    pub(crate) fn stack(&mut self, entry: Entry) -> StackId {
         let id = self.thread.stack.capture(entry, self.process);
         if self.process.verify_countdown.load(Ordering::Relaxed) != 0 {
             verify(self.process, self.thread, entry, id);
@@ -370,6 +353,29 @@ impl Recording {
     }
 }
 
+/// Takes a block into the sample, if there is room, and tells whoever has attached to the probe. Each event of a sample has a
+/// moment of its own: they are few.
+#[cold]
+#[inline(never)]
+fn takes(process: &Process, block: usize, size: u64, log2: u32) -> bool {
+    let is_noted = notes(process, block);
+    if is_noted {
+        process.move_clock();
+        probes::allocated(block, size, size.saturating_mul(sampling::weight(1 << log2, size)));
+    }
+    is_noted
+}
+
+/// Notes a block as one of the sample, if there is room.
+#[inline(never)]
+fn notes(process: &Process, block: usize) -> bool {
+    let is_noted = process.sampled().insert(block);
+    if !is_noted {
+        process.count_lost();
+    }
+    is_noted
+}
+
 #[cold]
 #[inline(never)]
 fn clock_moved(process: &Process, thread: &mut ThreadState, clock: u64) -> bool {
@@ -391,7 +397,7 @@ fn clock_moved(process: &Process, thread: &mut ThreadState, clock: u64) -> bool 
 
 #[cold]
 #[inline(never)]
-fn verify(process: &Process, thread: &mut ThreadState, entry: &Entry, id: StackId) {
+fn verify(process: &Process, thread: &mut ThreadState, entry: Entry, id: StackId) {
     if process.verify_countdown.fetch_sub(1, Ordering::Relaxed) == 1 {
         let every = process.session().map_or(0, |session| session.verify_every.load(Ordering::Relaxed));
         process.verify_countdown.store(every, Ordering::Relaxed);
@@ -403,7 +409,7 @@ fn verify(process: &Process, thread: &mut ThreadState, entry: &Entry, id: StackI
 pub(crate) fn note(event: Event) {
     let here = 0usize;
     let entry = Entry { stack_pointer: &raw const here as usize, frame_pointer: 0 };
-    let Some(mut turn) = begin(tls::words(), &entry) else { return };
+    let Some(mut turn) = begin(tls::words(), entry) else { return };
     let clock = turn.clock();
     if turn.at(clock) {
         turn.push(event);

@@ -236,7 +236,44 @@ pub fn allocation(
     call: impl FnOnce() -> *mut u8,
 ) -> *mut u8 {
     let words = tls::words();
-    let is_passed_over = describe::is_alone(words) && describe::passes_over(words, size);
+    if PROCESS.is_sampling() {
+        return allocation_in_sample(size, align, zeroed, caller.0, call);
+    }
+    let block = timed(words, call);
+    // As in Rust's own allocator: an alignment that every block has need not be requested.
+    let function = if zeroed { AllocFunction::Calloc } else { AllocFunction::Malloc };
+    match align <= MIN_ALIGN {
+        true => handed_out(words, block, (size, 0), function, caller.0),
+        false => handed_out_aligned(words, block, (size, align), caller.0),
+    }
+    block
+}
+
+#[inline(always)]
+fn handed_out(words: Words, block: *mut u8, sizes: (usize, usize), function: AllocFunction, entry: Entry) {
+    describe::handed_out_after_deciding(AllocatorNumber::BY_NAME, words, block, sizes, function, entry);
+}
+
+/// PERF: a separate function, so that the usual one has neither an alignment nor a function that is not always the same.
+#[cold]
+#[inline(never)]
+fn handed_out_aligned(words: Words, block: *mut u8, sizes: (usize, usize), entry: Entry) {
+    handed_out(words, block, sizes, AllocFunction::PosixMemalign, entry);
+}
+
+/// The same where there is a sample.
+///
+/// PERF: a separate function, or everything that is recorded would keep for afterwards that it is not passed over.
+#[inline(never)]
+fn allocation_in_sample(
+    size: usize,
+    align: usize,
+    zeroed: bool,
+    entry: Entry,
+    call: impl FnOnce() -> *mut u8,
+) -> *mut u8 {
+    let words = tls::words();
+    let is_passed_over = describe::passes_over(words, size);
     let block = timed(words, call);
     if is_passed_over {
         if !block.is_null() {
@@ -245,20 +282,11 @@ pub fn allocation(
         // A refusal is always recorded, and none of the sample.
         describe::gives_back(words, size);
     }
-    // As in Rust's own allocator: an alignment that every block has need not be requested.
-    let (function, align) = match (zeroed, align) {
-        (_, align) if align > MIN_ALIGN => (AllocFunction::PosixMemalign, align),
-        (true, _) => (AllocFunction::Calloc, 0),
-        (false, _) => (AllocFunction::Malloc, 0),
-    };
-    describe::handed_out_after_deciding(
-        AllocatorNumber::BY_NAME,
-        words,
-        block,
-        (size, align),
-        function,
-        &caller.0,
-    );
+    let function = if zeroed { AllocFunction::Calloc } else { AllocFunction::Malloc };
+    match align <= MIN_ALIGN {
+        true => handed_out(words, block, (size, 0), function, entry),
+        false => handed_out_aligned(words, block, (size, align), entry),
+    }
     block
 }
 
@@ -266,18 +294,18 @@ pub fn allocation(
 #[inline(always)]
 pub fn deallocation(block: *mut u8, caller: &Caller, call: impl FnOnce()) {
     let words = tls::words();
-    describe::freed(words, block, &caller.0);
+    describe::freed(words, block, caller.0);
     timed(words, call);
-    describe::tell_time(words, &caller.0);
+    describe::tell_time(words, caller.0);
 }
 
 /// Calls the inner allocator to resize a block, and describes the call.
 #[inline(always)]
 pub fn reallocation(block: *mut u8, size: usize, caller: &Caller, call: impl FnOnce() -> *mut u8) -> *mut u8 {
     let words = tls::words();
-    let before = describe::resizing(words, block, &caller.0);
+    let before = describe::resizing(words, block, caller.0);
     let new = timed(words, call);
-    describe::resized(AllocatorNumber::BY_NAME, words, (block, new), size, before, &caller.0);
+    describe::resized(AllocatorNumber::BY_NAME, words, (block, new), size, before, caller.0);
     new
 }
 

@@ -29,15 +29,15 @@ pub(super) unsafe extern "C" fn allocate(
     let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
-    if slot.is_inner(words, &entry) {
+    if slot.is_inner(words, entry) {
         // SAFETY: the caller's call.
         return waiting(words, || unsafe { real(a, b, c) });
     }
     // SAFETY: the caller's call.
     let call = || unsafe { real(a, b, c) };
     let (block, is_described) = match passing::is_left_alone(slot) {
-        false => (in_inside(words, &entry, call), true),
-        true if passing::is_unknown() => passing::find_out(words, &entry, call),
+        false => (in_inside(words, entry, call), true),
+        true if passing::is_unknown() => passing::find_out(words, entry, call),
         true => return waiting(words, call),
     };
     if !is_described {
@@ -47,7 +47,7 @@ pub(super) unsafe extern "C" fn allocate(
     let request = Request::of(kind, [a, b, c]);
     let (function, align) = request.function();
     let sizes = (request.size, align);
-    handed_out_by(slot.allocator(), words, block as *mut u8, sizes, function, &entry);
+    handed_out_by(slot.allocator(), words, block as *mut u8, sizes, function, entry);
     block
 }
 
@@ -88,7 +88,7 @@ fn allocate_alone([a, b, c]: [usize; 3], request: &Request, sp: usize, fp: usize
     let (function, align) = request.function();
     // SAFETY: the caller's call.
     let call = || unsafe { real(a, b, c) };
-    hand_out_inside(slot.allocator(), words, (request.size, align), function, &entry, call)
+    hand_out_inside(slot.allocator(), words, (request.size, align), function, entry, call)
 }
 
 pub(super) unsafe extern "C" fn posix_memalign(
@@ -103,7 +103,7 @@ pub(super) unsafe extern "C" fn posix_memalign(
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
     let is_left_alone = passing::is_left_alone(slot);
-    if is_left_alone && !passing::is_unknown() || slot.is_inner(words, &entry) {
+    if is_left_alone && !passing::is_unknown() || slot.is_inner(words, entry) {
         // SAFETY: the caller's call.
         return waiting(words, || unsafe { real(out as usize, align, size) }) as c_int;
     }
@@ -115,15 +115,15 @@ pub(super) unsafe extern "C" fn posix_memalign(
         if error == 0 { unsafe { out.read() as usize } } else { 0 }
     };
     let (block, is_described) = match is_left_alone {
-        true => passing::find_out(words, &entry, call),
-        false => (in_inside(words, &entry, call), true),
+        true => passing::find_out(words, entry, call),
+        false => (in_inside(words, entry, call), true),
     };
     if !is_described {
         forget_time(words);
         return error;
     }
     let block = block as *mut u8;
-    handed_out_by(slot.allocator(), words, block, (size, align), AllocFunction::PosixMemalign, &entry);
+    handed_out_by(slot.allocator(), words, block, (size, align), AllocFunction::PosixMemalign, entry);
     error
 }
 
@@ -145,7 +145,7 @@ pub(super) unsafe extern "C" fn free_plain(
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
     // SAFETY: the caller's call.
-    free_inside(words, block as *mut u8, &entry, || unsafe { real(block, b, c) })
+    free_inside(words, block as *mut u8, entry, || unsafe { real(block, b, c) })
 }
 
 pub(super) unsafe extern "C" fn free(
@@ -159,14 +159,14 @@ pub(super) unsafe extern "C" fn free(
     let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
-    if block == 0 || passing::is_left_alone(slot) || slot.is_inner(words, &entry) {
+    if block == 0 || passing::is_left_alone(slot) || slot.is_inner(words, entry) {
         // SAFETY: the caller's call.
         return waiting(words, || unsafe { real(block, b, c) });
     }
-    freed(words, block as *mut u8, &entry);
+    freed(words, block as *mut u8, entry);
     // SAFETY: the caller's call.
-    let result = in_inside(words, &entry, || unsafe { real(block, b, c) });
-    tell_time(words, &entry);
+    let result = in_inside(words, entry, || unsafe { real(block, b, c) });
+    tell_time(words, entry);
     result
 }
 
@@ -183,7 +183,7 @@ pub(super) unsafe extern "C" fn internal(
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
     // SAFETY: the caller's call.
-    let result = in_inside(words, &entry, || unsafe { real(a, b, c) });
+    let result = in_inside(words, entry, || unsafe { real(a, b, c) });
     forget_time(words);
     result
 }
@@ -201,22 +201,22 @@ pub(super) unsafe extern "C" fn resize(
     let real = unsafe { slot.function_of_three() };
     let size = new_size(slot.kind(), [b, c, 0]);
     let is_left_alone = passing::is_left_alone(slot);
-    if is_left_alone && (block != 0 || !passing::is_unknown()) || slot.is_inner(words, &entry) {
+    if is_left_alone && (block != 0 || !passing::is_unknown()) || slot.is_inner(words, entry) {
         // SAFETY: the caller's call.
         return waiting(words, || unsafe { real(block, b, c) });
     }
     if is_left_alone {
         // SAFETY: the caller's call.
-        let (new, is_described) = passing::find_out(words, &entry, || unsafe { real(block, b, c) });
+        let (new, is_described) = passing::find_out(words, entry, || unsafe { real(block, b, c) });
         if is_described {
-            handed_out_by(slot.allocator(), words, new as *mut u8, (size, 0), AllocFunction::Realloc, &entry);
+            handed_out_by(slot.allocator(), words, new as *mut u8, (size, 0), AllocFunction::Realloc, entry);
         } else {
             forget_time(words);
         }
         return new;
     }
     // SAFETY: the caller's call.
-    describe_resize(slot.allocator(), words, block, size, &entry, || unsafe { real(block, b, c) })
+    describe_resize(slot.allocator(), words, block, size, entry, || unsafe { real(block, b, c) })
 }
 
 /// A function with up to six arguments, the first of which may be a heap: it hands out a block, or gives one another size.
@@ -237,16 +237,16 @@ pub(super) unsafe extern "C" fn many(
     let real = unsafe { slot.function_of_six() };
     // SAFETY: the caller's call.
     let call = || unsafe { real(a, b, c, d, e, f) };
-    if slot.is_inner(words, &entry) {
+    if slot.is_inner(words, entry) {
         return waiting(words, call);
     }
     let own = if slot.is_behind_heap() { [b, c, d, e] } else { [a, b, c, d] };
     let kind = slot.kind();
     if is_resize(kind) {
         let size = new_size(kind, [own[1], own[2], own[3]]);
-        return describe_resize(slot.allocator(), words, own[0], size, &entry, call);
+        return describe_resize(slot.allocator(), words, own[0], size, entry, call);
     }
-    let block = in_inside(words, &entry, call);
+    let block = in_inside(words, entry, call);
     let request = match kind {
         // Nothing was to be copied, or there was no memory for a size that only the function knows.
         DUPLICATE if block == 0 => {
@@ -261,7 +261,7 @@ pub(super) unsafe extern "C" fn many(
         _ => Request::of(kind, [own[0], own[1], own[2]]),
     };
     let (function, align) = request.function();
-    handed_out_by(slot.allocator(), words, block as *mut u8, (request.size, align), function, &entry);
+    handed_out_by(slot.allocator(), words, block as *mut u8, (request.size, align), function, entry);
     block
 }
 
@@ -282,22 +282,22 @@ pub(super) unsafe extern "C" fn resize_in_place(
     let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_six() };
-    if slot.is_inner(words, &entry) {
+    if slot.is_inner(words, entry) {
         // SAFETY: the caller's call.
         return waiting(words, || unsafe { real(block, size, c, d, e, f) });
     }
-    let clock = begin(words, &entry).map(|turn| turn.clock_before(block));
+    let clock = begin(words, entry).map(|turn| turn.clock_before(block));
     // SAFETY: the caller's call.
-    let result = in_inside(words, &entry, || unsafe { real(block, size, c, d, e, f) });
+    let result = in_inside(words, entry, || unsafe { real(block, size, c, d, e, f) });
     let may_move = slot.kind() == PREPARE;
     let is_in_place = if may_move { result == block } else { result >= size };
     match clock {
         Some(clock) if is_in_place => {
-            resized_in_place(slot.allocator(), words, block as *mut u8, size, clock, &entry);
+            resized_in_place(slot.allocator(), words, block as *mut u8, size, clock, entry);
         }
         Some(_) if may_move => {
             let (new, function) = (result as *mut u8, AllocFunction::Realloc);
-            handed_out_by(slot.allocator(), words, new, (size, c), function, &entry);
+            handed_out_by(slot.allocator(), words, new, (size, c), function, entry);
         }
         _ => forget_time(words),
     }

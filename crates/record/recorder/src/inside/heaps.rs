@@ -47,7 +47,7 @@ unsafe extern "C" fn give_up(
     if !block.is_null() {
         // SAFETY: what `destroy` has handed on: it lives until all blocks are visited, and nothing writes to it.
         let GivenUp { words, entry } = unsafe { &*given_up.cast::<GivenUp>() };
-        freed(*words, block, entry);
+        freed(*words, block, *entry);
     }
     true
 }
@@ -72,7 +72,7 @@ pub(super) unsafe extern "C" fn destroy(
     let real = unsafe { slot.function_of_six() };
     // SAFETY: the caller's call.
     let call = || unsafe { real(heap, b, c, d, e, f) };
-    if heap == 0 || slot.is_inner(words, &entry) {
+    if heap == 0 || slot.is_inner(words, entry) {
         return waiting(words, call);
     }
     if let Some(visit) = VISIT.iter().find(|visit| visit.is_of(slot.allocator())).and_then(Callable::address)
@@ -88,7 +88,7 @@ pub(super) unsafe extern "C" fn destroy(
         // The report says it; the process goes on.
         header.unseen_heap_ends.fetch_or(1 << slot.allocator().0, Ordering::Relaxed);
     }
-    let result = in_inside(words, &entry, call);
+    let result = in_inside(words, entry, call);
     // How long this takes says nothing of how long it takes to free a block.
     forget_time(words);
     result

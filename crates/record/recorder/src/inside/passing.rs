@@ -31,7 +31,7 @@ pub(super) fn is_unknown() -> bool {
 
 /// Calls a function that returns a block, and finds out. Returns the block, and whether it is to be described.
 #[cold]
-pub(super) fn find_out(words: Words, entry: &Entry, call: impl FnOnce() -> usize) -> (usize, bool) {
+pub(super) fn find_out(words: Words, entry: Entry, call: impl FnOnce() -> usize) -> (usize, bool) {
     // While recording is paused nothing is described, and that it was not says nothing. It does not begin again.
     let is_paused = PROCESS.region.clock() & CLOCK_PAUSED != 0;
     let operator = Operator::begin(entry.stack_pointer, 0, None);

@@ -89,7 +89,7 @@ pub(super) fn describe_resize(
     words: Words,
     block: usize,
     size: usize,
-    entry: &Entry,
+    entry: Entry,
     real: impl FnOnce() -> usize,
 ) -> usize {
     if block == 0 {

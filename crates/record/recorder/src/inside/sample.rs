@@ -116,7 +116,7 @@ fn refused(words: Words, call: &Call<'_>) {
     gives_back(words, request.size);
     let (function, align) = request.function();
     let (sizes, allocator) = ((request.size, align), call.slot.allocator());
-    handed_out_by(allocator, words, core::ptr::null_mut(), sizes, function, &call.entry);
+    handed_out_by(allocator, words, core::ptr::null_mut(), sizes, function, call.entry);
 }
 
 #[cold]
@@ -124,5 +124,5 @@ fn refused(words: Words, call: &Call<'_>) {
 fn refused_to_resize(words: Words, call: &Call<'_>) {
     let (size, allocator) = (call.arguments[1], call.slot.allocator());
     gives_back(words, size);
-    handed_out_by(allocator, words, core::ptr::null_mut(), (size, 0), AllocFunction::Realloc, &call.entry);
+    handed_out_by(allocator, words, core::ptr::null_mut(), (size, 0), AllocFunction::Realloc, call.entry);
 }

@@ -92,14 +92,14 @@ impl Slot {
 
     /// Whether this call of the function comes from further in: an allocator's own, or the recorder's.
     #[inline(always)]
-    pub(super) fn is_inner(&self, words: Words, entry: &Entry) -> bool {
+    pub(super) fn is_inner(&self, words: Words, entry: Entry) -> bool {
         // SAFETY: this thread's own word, read as a whole; no reference to it lives.
         unsafe { (*words).guard != 0 && self.is_inner_of(words, entry) }
     }
 
     #[cold]
     #[inline(never)]
-    fn is_inner_of(&self, words: Words, entry: &Entry) -> bool {
+    fn is_inner_of(&self, words: Words, entry: Entry) -> bool {
         // SAFETY: the slot of the return address of the call that has just been made.
         let caller = unsafe { (entry.stack_pointer as *const usize).read_volatile() };
         // One function of an allocator ends with a jump to another one: what it returns to is the recorder.

@@ -6,7 +6,7 @@ use super::memory::{StackMemory, Stacks};
 use super::module;
 use super::segments::Segments;
 use super::step::{Step, step};
-use super::tables::{DEPTH, Tables};
+use super::tables::{DEPTH, Tables, zero};
 use crate::arch::entry::Entry;
 use crate::node_cache::NodeCache;
 use crate::process::Process;
@@ -23,8 +23,7 @@ const KEPT: usize = CUT_DEPTH / 2;
 
 /// Where a word is whose value is never the one that checks of [`UNPROVABLE`] frames require.
 fn never() -> usize {
-    static NEVER: usize = 0;
-    &raw const NEVER as usize
+    zero()
 }
 
 /// The last stack of a thread. Zeroed memory is an empty one.
@@ -97,7 +96,7 @@ impl RememberedStack {
 
     /// The id of the stack that called the entry point.
     #[inline(always)]
-    pub fn capture(&mut self, entry: &Entry, process: &Process) -> StackId {
+    pub fn capture(&mut self, entry: Entry, process: &Process) -> StackId {
         let sp = entry.stack_pointer;
         if self.stacks.current().contains(&sp) {
             // SAFETY: `sp` is the entry point's stack pointer, where the caller's return address lies.
@@ -127,24 +126,12 @@ impl RememberedStack {
     /// All of them lie on the current stack further out than a frame that was just found there, so they can be read.
     #[inline(always)]
     fn first_difference(&self, count: u32) -> Option<usize> {
-        // SAFETY: `count` was the number of checks when a frame was remembered, so the index is within the array; the word is
-        // readable, see above.
-        let differs = |index: usize| unsafe {
-            let check = self.tables.checks.get_unchecked(index);
-            (check.at as *const usize).read_volatile() ^ check.value
-        };
-        let mut index = count as usize;
-        // PERF: one branch for four words. They hardly ever differ, and each needs three loads and nothing of the others.
-        while index >= 4
-            && differs(index - 1) | differs(index - 2) | differs(index - 3) | differs(index - 4) == 0
-        {
-            index -= 4;
-        }
-        (0..index).rev().find(|&index| differs(index) != 0)
+        // SAFETY: `count` was the number of checks when a frame was remembered; the words are readable, see above.
+        unsafe { self.tables.first_difference(count) }
     }
 
     #[inline(never)]
-    fn capture_by_walk(&mut self, entry: &Entry, process: &Process) -> StackId {
+    fn capture_by_walk(&mut self, entry: Entry, process: &Process) -> StackId {
         let sp = entry.stack_pointer;
         if !self.stacks.current().contains(&sp) && !self.stacks.switch_to(sp) {
             // The stack that is remembered is another one.
@@ -427,7 +414,7 @@ impl RememberedStack {
     /// Compares a stack that was just captured for `entry` with a walk that knows of no segments, and that with a full unwind from here.
     #[cold]
     #[inline(never)]
-    pub fn verify(&mut self, entry: &Entry, id: StackId, process: &Process) {
+    pub fn verify(&mut self, entry: Entry, id: StackId, process: &Process) {
         let Some(header) = process.header() else { return };
         let sp = entry.stack_pointer;
         // SAFETY: as in `capture`.
@@ -479,7 +466,7 @@ impl RememberedStack {
 
 /// The frame that called the entry point.
 #[inline(always)]
-fn innermost(entry: &Entry, memory: &StackMemory) -> Option<Fresh> {
+fn innermost(entry: Entry, memory: &StackMemory) -> Option<Fresh> {
     let key = memory.word(entry.stack_pointer)? as u64 & ADDRESS_MASK;
     let (sp, fp) = (entry.stack_pointer + 8, entry.frame_pointer);
     Some(Fresh { sp, key, fp, fp_slot: 0, fp_use: FpUse::Needed })

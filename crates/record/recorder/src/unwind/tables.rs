@@ -14,6 +14,17 @@ const FIRST: usize = 120;
 /// How much larger the next tables are.
 const GROWTH: usize = 4;
 
+/// How many words are compared at once.
+const AT_ONCE: usize = 4;
+/// Checks before the first one that always hold, so that as many as that can be compared at every place.
+const PADDING: usize = AT_ONCE - 1;
+
+/// Where a word is that is always zero.
+pub(super) fn zero() -> usize {
+    static ZERO: usize = 0;
+    &raw const ZERO as usize
+}
+
 /// A table in memory of the recorder's own.
 #[derive(Debug)]
 #[repr(C)]
@@ -57,7 +68,9 @@ pub(super) struct Tables {
 
 /// Bytes of tables with room for so many frames.
 const fn bytes(room: usize) -> usize {
-    (room + 1) * size_of::<Remembered>() + 2 * room * size_of::<Check>() + room * size_of::<Fresh>()
+    (room + 1) * size_of::<Remembered>()
+        + (PADDING + 2 * room) * size_of::<Check>()
+        + room * size_of::<Fresh>()
 }
 
 /// Bytes of the first tables.
@@ -89,15 +102,45 @@ impl Tables {
     /// `at` is the start of `bytes(room)` zeroed, aligned bytes, which belong to these tables from now on.
     unsafe fn lay_out(&mut self, at: *mut u8, room: usize) {
         let frames: *mut Remembered = at.cast();
-        // SAFETY: the three tables follow one another within the bytes; their alignments are the same.
+        // SAFETY: the three tables follow one another within the bytes, and the padding is before the second; their alignments are the
+        // same.
         let (checks, fresh) = unsafe {
-            let checks: *mut Check = frames.add(room + 1).cast();
+            let padding: *mut Check = frames.add(room + 1).cast();
+            (0..PADDING).for_each(|i| padding.add(i).write(Check { at: zero(), value: 0 }));
+            let checks = padding.add(PADDING);
             (checks, checks.add(2 * room).cast())
         };
         self.frames = Table { at: frames, len: room + 1 };
         self.checks = Table { at: checks, len: 2 * room };
         self.fresh = Table { at: fresh, len: room };
         self.room = room;
+    }
+
+    /// Looks whether the words of the first `count` checks still are what they were, the last one's first. Returns the index of the first
+    /// one that is not.
+    ///
+    /// # Safety
+    /// There are as many checks, and their words can be read.
+    #[inline(always)]
+    pub(super) unsafe fn first_difference(&self, count: u32) -> Option<usize> {
+        let checks = self.checks.at;
+        // SAFETY: the index is below the number of checks, and not below that of the padding, which is there as long as the tables; the
+        // caller's promise, and a static word.
+        let differs = |index: isize| unsafe {
+            let check = checks.offset(index).read();
+            (check.at as *const usize).read_volatile() != check.value
+        };
+        let mut index = count as isize;
+        // PERF: one round for four words. They hardly ever differ, and each needs three loads and nothing of the others.
+        while index > 0 {
+            if differs(index - 1) || differs(index - 2) || differs(index - 3) || differs(index - 4) {
+                let first = (index - AT_ONCE as isize..index).rev().find(|&index| differs(index));
+                // The padding never differs.
+                return first.and_then(|first| usize::try_from(first).ok());
+            }
+            index -= AT_ONCE as isize;
+        }
+        None
     }
 
     /// Makes room for more than `needed - 1` frames. Returns whether there is.
