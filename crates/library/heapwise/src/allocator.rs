@@ -126,7 +126,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
         }
         cold_path();
         // SAFETY: the caller's call.
-        unsafe { self.alloc_watched(layout, state) }
+        unsafe { Self::alloc_watched(layout.size(), layout.align(), self, state) }
     }
 
     #[inline]
@@ -138,7 +138,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
         }
         cold_path();
         // SAFETY: the caller's call.
-        unsafe { self.alloc_zeroed_watched(layout, state) }
+        unsafe { Self::alloc_zeroed_watched(layout.size(), layout.align(), self, state) }
     }
 
     #[inline]
@@ -150,7 +150,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
         }
         cold_path();
         // SAFETY: the caller's call.
-        unsafe { self.dealloc_watched(block, layout, state) }
+        unsafe { Self::dealloc_watched(block, layout.size(), layout.align(), self, state) }
     }
 
     #[inline]
@@ -162,13 +162,14 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
         }
         cold_path();
         // SAFETY: the caller's call.
-        unsafe { self.realloc_watched(block, layout, size, state) }
+        unsafe { Self::realloc_watched(block, layout.size(), layout.align(), size, self, state) }
     }
 }
 
 // PERF: each path is a separate function that is called last, so the frame that the rarer one needs is not made by the one before
-// it. What is inlined into the program is the load, the branch, and the call of the inner allocator. The path to the recorder notes
-// where it was called from before it makes a frame: with optimisation that is the program's own code, and stacks begin there.
+// it. What is inlined into the program is the load, the branch, and the call of the inner allocator. The allocator is the last
+// argument: so the others are where they came from, and need not be moved before it is known which path it is. The path to the recorder
+// notes where it was called from before it makes a frame: with optimisation that is the program's own code, and stacks begin there.
 //
 // Which path it is, is decided where the program calls, unless there is more to be asked than what is watching.
 impl<A: GlobalAlloc> Allocator<A> {
@@ -176,17 +177,17 @@ impl<A: GlobalAlloc> Allocator<A> {
     /// As [`GlobalAlloc::alloc`].
     #[cfg_attr(feature = "serve", inline(never))]
     #[cfg_attr(not(feature = "serve"), inline(always))]
-    unsafe fn alloc_watched(&self, layout: Layout, state: State) -> *mut u8 {
+    unsafe fn alloc_watched(size: usize, align: usize, this: &Self, state: State) -> *mut u8 {
         #[cfg(feature = "serve")]
-        if sampled::passes_over(state, layout.size()) {
+        if sampled::passes_over(state, size) {
             // SAFETY: the caller's call.
-            return unsafe { self.inner.alloc(layout) };
+            return unsafe { this.inner.alloc(layout(size, align)) };
         }
         // SAFETY: the caller's call.
         unsafe {
             match state == COUNTING {
-                true => self.alloc_counted(layout),
-                false => self.alloc_recorded(layout.size(), layout.align()),
+                true => Self::alloc_counted(size, align, this),
+                false => Self::alloc_recorded(size, align, this),
             }
         }
     }
@@ -195,17 +196,17 @@ impl<A: GlobalAlloc> Allocator<A> {
     /// As [`GlobalAlloc::alloc_zeroed`].
     #[cfg_attr(feature = "serve", inline(never))]
     #[cfg_attr(not(feature = "serve"), inline(always))]
-    unsafe fn alloc_zeroed_watched(&self, layout: Layout, state: State) -> *mut u8 {
+    unsafe fn alloc_zeroed_watched(size: usize, align: usize, this: &Self, state: State) -> *mut u8 {
         #[cfg(feature = "serve")]
-        if sampled::passes_over(state, layout.size()) {
+        if sampled::passes_over(state, size) {
             // SAFETY: the caller's call.
-            return unsafe { self.inner.alloc_zeroed(layout) };
+            return unsafe { this.inner.alloc_zeroed(layout(size, align)) };
         }
         // SAFETY: the caller's call.
         unsafe {
             match state == COUNTING {
-                true => self.alloc_zeroed_counted(layout),
-                false => self.alloc_zeroed_recorded(layout.size(), layout.align()),
+                true => Self::alloc_zeroed_counted(size, align, this),
+                false => Self::alloc_zeroed_recorded(size, align, this),
             }
         }
     }
@@ -214,16 +215,17 @@ impl<A: GlobalAlloc> Allocator<A> {
     /// As [`GlobalAlloc::dealloc`].
     #[cfg_attr(feature = "serve", inline(never))]
     #[cfg_attr(not(feature = "serve"), inline(always))]
-    unsafe fn dealloc_watched(&self, block: *mut u8, layout: Layout, state: State) {
+    unsafe fn dealloc_watched(block: *mut u8, size: usize, align: usize, this: &Self, state: State) {
+        #[cfg(feature = "serve")]
+        if sampled::is_other(state, block) {
+            // SAFETY: the caller's call.
+            return unsafe { this.inner.dealloc(block, layout(size, align)) };
+        }
         // SAFETY: the caller's call.
         unsafe {
-            #[cfg(feature = "serve")]
-            if sampled::is_other(state, block) {
-                return self.inner.dealloc(block, layout);
-            }
             match state == COUNTING {
-                true => self.dealloc_counted(block, layout),
-                false => self.dealloc_recorded(block, layout.size(), layout.align()),
+                true => Self::dealloc_counted(block, size, align, this),
+                false => Self::dealloc_recorded(block, size, align, this),
             }
         }
     }
@@ -232,17 +234,24 @@ impl<A: GlobalAlloc> Allocator<A> {
     /// As [`GlobalAlloc::realloc`].
     #[cfg_attr(feature = "serve", inline(never))]
     #[cfg_attr(not(feature = "serve"), inline(always))]
-    unsafe fn realloc_watched(&self, block: *mut u8, layout: Layout, size: usize, state: State) -> *mut u8 {
+    unsafe fn realloc_watched(
+        block: *mut u8,
+        size: usize,
+        align: usize,
+        new: usize,
+        this: &Self,
+        state: State,
+    ) -> *mut u8 {
         #[cfg(feature = "serve")]
-        if sampled::is_other(state, block) && sampled::passes_over(state, size) {
+        if sampled::is_other(state, block) && sampled::passes_over(state, new) {
             // SAFETY: the caller's call.
-            return unsafe { self.inner.realloc(block, layout, size) };
+            return unsafe { this.inner.realloc(block, layout(size, align), new) };
         }
         // SAFETY: the caller's call.
         unsafe {
             match state == COUNTING {
-                true => self.realloc_counted(block, layout, size),
-                false => self.realloc_recorded(block, layout.size(), layout.align(), size),
+                true => Self::realloc_counted(block, size, align, new, this),
+                false => Self::realloc_recorded(block, size, align, new, this),
             }
         }
     }
@@ -250,41 +259,41 @@ impl<A: GlobalAlloc> Allocator<A> {
     /// # Safety
     /// As [`GlobalAlloc::alloc`].
     #[inline(never)]
-    unsafe fn alloc_counted(&self, layout: Layout) -> *mut u8 {
+    unsafe fn alloc_counted(size: usize, align: usize, this: &Self) -> *mut u8 {
         // SAFETY: the caller's call.
-        let block = unsafe { self.inner.alloc(layout) };
-        if block.is_null() { block } else { tally::allocated(block, layout.size()) }
+        let block = unsafe { this.inner.alloc(layout(size, align)) };
+        if block.is_null() { block } else { tally::allocated(block, size) }
     }
 
     /// # Safety
     /// As [`GlobalAlloc::alloc_zeroed`].
     #[inline(never)]
-    unsafe fn alloc_zeroed_counted(&self, layout: Layout) -> *mut u8 {
+    unsafe fn alloc_zeroed_counted(size: usize, align: usize, this: &Self) -> *mut u8 {
         // SAFETY: the caller's call.
-        let block = unsafe { self.inner.alloc_zeroed(layout) };
-        if block.is_null() { block } else { tally::allocated(block, layout.size()) }
+        let block = unsafe { this.inner.alloc_zeroed(layout(size, align)) };
+        if block.is_null() { block } else { tally::allocated(block, size) }
     }
 
     /// # Safety
     /// As [`GlobalAlloc::dealloc`].
     #[inline(never)]
-    unsafe fn dealloc_counted(&self, block: *mut u8, layout: Layout) {
+    unsafe fn dealloc_counted(block: *mut u8, size: usize, align: usize, this: &Self) {
         // SAFETY: the caller's call.
         unsafe {
-            if tally::deallocated(layout.size()) {
-                return self.dealloc_more(block, layout);
+            if tally::deallocated(size) {
+                return Self::dealloc_more(block, size, align, this);
             }
-            self.inner.dealloc(block, layout)
+            this.inner.dealloc(block, layout(size, align))
         }
     }
 
     /// # Safety
     /// As [`GlobalAlloc::realloc`].
     #[inline(never)]
-    unsafe fn realloc_counted(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+    unsafe fn realloc_counted(block: *mut u8, size: usize, align: usize, new: usize, this: &Self) -> *mut u8 {
         // SAFETY: the caller's call.
-        let new = unsafe { self.inner.realloc(block, layout, size) };
-        if new.is_null() { new } else { tally::reallocated(new, layout.size(), size) }
+        let moved = unsafe { this.inner.realloc(block, layout(size, align), new) };
+        if moved.is_null() { moved } else { tally::reallocated(moved, size, new) }
     }
 
     /// What is left to do when a block is freed.
@@ -293,10 +302,10 @@ impl<A: GlobalAlloc> Allocator<A> {
     /// As [`GlobalAlloc::dealloc`].
     #[cold]
     #[inline(never)]
-    unsafe fn dealloc_more(&self, block: *mut u8, layout: Layout) {
-        tally::deallocated_more(layout.size());
+    unsafe fn dealloc_more(block: *mut u8, size: usize, align: usize, this: &Self) {
+        tally::deallocated_more(size);
         // SAFETY: the caller's call.
-        unsafe { self.inner.dealloc(block, layout) }
+        unsafe { this.inner.dealloc(block, layout(size, align)) }
     }
 
     record::with_caller! {
@@ -320,56 +329,54 @@ impl<A: GlobalAlloc> Allocator<A> {
     record::with_caller! {
         /// # Safety
         /// As [`GlobalAlloc::realloc`].
-        realloc_recorded(block: *mut u8, size: usize, align: usize, new_size: usize) -> *mut u8 => realloc_from
+        realloc_recorded(block: *mut u8, size: usize, align: usize, new: usize) -> *mut u8 => realloc_from
     }
 
     /// # Safety
     /// As [`GlobalAlloc::alloc`].
     #[inline(never)]
-    unsafe extern "C" fn alloc_from(&self, size: usize, align: usize, sp: usize, fp: usize) -> *mut u8 {
-        // SAFETY: the size and the alignment of the caller's layout, handed on as they were.
-        let layout = unsafe { Layout::from_size_align_unchecked(size, align) };
+    unsafe extern "C" fn alloc_from(size: usize, align: usize, this: &Self, sp: usize, fp: usize) -> *mut u8 {
         // SAFETY: the caller's call.
-        let call = || unsafe { record::alloc_below(&self.inner, layout) };
-        watch_allocation::<A>(layout, record::Function::Alloc, Caller::new(sp, fp), call)
+        let (layout, caller) = (unsafe { layout(size, align) }, Caller::new(sp, fp));
+        // SAFETY: the caller's call.
+        let call = || unsafe { record::alloc_below(&this.inner, layout) };
+        watch_allocation::<A>(layout, record::Function::Alloc, caller, call)
     }
 
     /// # Safety
     /// As [`GlobalAlloc::alloc_zeroed`].
     #[inline(never)]
     unsafe extern "C" fn alloc_zeroed_from(
-        &self,
         size: usize,
         align: usize,
+        this: &Self,
         sp: usize,
         fp: usize,
     ) -> *mut u8 {
-        // SAFETY: the size and the alignment of the caller's layout, handed on as they were.
-        let layout = unsafe { Layout::from_size_align_unchecked(size, align) };
         // SAFETY: the caller's call.
-        let call = || unsafe { self.inner.alloc_zeroed(layout) };
-        watch_allocation::<A>(layout, record::Function::AllocZeroed, Caller::new(sp, fp), call)
+        let (layout, caller) = (unsafe { layout(size, align) }, Caller::new(sp, fp));
+        // SAFETY: the caller's call.
+        let call = || unsafe { this.inner.alloc_zeroed(layout) };
+        watch_allocation::<A>(layout, record::Function::AllocZeroed, caller, call)
     }
 
     /// # Safety
     /// As [`GlobalAlloc::dealloc`].
     #[inline(never)]
     unsafe extern "C" fn dealloc_from(
-        &self,
         block: *mut u8,
         size: usize,
         align: usize,
+        this: &Self,
         sp: usize,
         fp: usize,
     ) {
-        let state = decided::<A>();
-        // SAFETY: the size and the alignment of the caller's layout, handed on as they were.
-        let layout = unsafe { Layout::from_size_align_unchecked(size, align) };
+        let (state, caller) = (decided::<A>(), Caller::new(sp, fp));
         // SAFETY: the caller's call.
-        let call = || unsafe { record::dealloc_below(&self.inner, block, layout) };
+        let call = || unsafe { record::dealloc_below(&this.inner, block, layout(size, align)) };
         match state == state::RECORDING {
-            true => record::deallocation(block, &Caller::new(sp, fp), call),
-            false => watch_deallocation_by(state, block, size, Caller::new(sp, fp), call),
+            true => record::deallocation(block, &caller, call),
+            false => watch_deallocation_by(state, block, size, caller, call),
         }
     }
 
@@ -377,20 +384,30 @@ impl<A: GlobalAlloc> Allocator<A> {
     /// As [`GlobalAlloc::realloc`].
     #[inline(never)]
     unsafe extern "C" fn realloc_from(
-        &self,
         block: *mut u8,
         size: usize,
         align: usize,
-        new_size: usize,
+        new: usize,
+        this: &Self,
         sp: usize,
         fp: usize,
     ) -> *mut u8 {
-        // SAFETY: the size and the alignment of the caller's layout, handed on as they were.
-        let layout = unsafe { Layout::from_size_align_unchecked(size, align) };
         // SAFETY: the caller's call.
-        let call = || unsafe { self.inner.realloc(block, layout, new_size) };
-        watch_reallocation::<A>(block, &layout, new_size, &Caller::new(sp, fp), call)
+        let (layout, caller) = (unsafe { layout(size, align) }, Caller::new(sp, fp));
+        // SAFETY: the caller's call.
+        let call = || unsafe { this.inner.realloc(block, layout, new) };
+        watch_reallocation::<A>(block, &layout, new, &caller, call)
     }
+}
+
+/// The layout of a call, from its two numbers.
+///
+/// # Safety
+/// They are those of a layout.
+#[inline(always)]
+unsafe fn layout(size: usize, align: usize) -> Layout {
+    // SAFETY: the caller's promise.
+    unsafe { Layout::from_size_align_unchecked(size, align) }
 }
 
 /// Which watchers there are, after the first call of the process has found out whether it is recorded.

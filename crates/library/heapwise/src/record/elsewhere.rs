@@ -33,13 +33,13 @@ pub(crate) unsafe fn dealloc_below<A: GlobalAlloc>(inner: &A, block: *mut u8, la
     unsafe { inner.dealloc(block, layout) }
 }
 
-/// A method `$name` that calls the method `$then`, which takes two arguments more.
+/// A function `$name` of a type, with a reference to it as the last argument, that calls `$then`, which takes two arguments more.
 macro_rules! with_caller {
     ($(#[$doc:meta])* $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? => $then:ident) => {
         $(#[$doc])*
-        unsafe extern "C" fn $name(&self, $($arg: $type),*) $(-> $result)? {
+        unsafe extern "C" fn $name($($arg: $type,)* this: &Self) $(-> $result)? {
             // SAFETY: the caller's call.
-            unsafe { self.$then($($arg,)* 0, 0) }
+            unsafe { Self::$then($($arg,)* this, 0, 0) }
         }
     };
 }

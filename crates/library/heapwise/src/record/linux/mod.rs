@@ -85,23 +85,24 @@ pub(crate) unsafe fn dealloc_below<A: GlobalAlloc>(inner: &A, block: *mut u8, la
     }
 }
 
-/// A method `$name` that calls the method `$then` with two arguments more: the stack pointer and the frame pointer at its entry.
+/// A function `$name` of a type, with a reference to it as the last argument, that calls `$then` with two arguments more: the stack pointer
+/// and the frame pointer at its entry.
 ///
-/// SAFETY of the naked bodies: each is entered by the C calling convention with `&self` and its arguments in the first registers, leaves these and
+/// SAFETY of the naked bodies: each is entered by the C calling convention with its arguments in the first registers, leaves these and
 /// the callee's registers alone, and puts the two numbers where the convention has the next arguments of `$then`. It touches no memory but
 /// its own stack.
 macro_rules! with_caller {
     ($(#[$doc:meta])* $name:ident($a:ident: $A:ty, $b:ident: $B:ty) $(-> $R:ty)? => $then:ident) => {
         $(#[$doc])*
         #[unsafe(naked)]
-        unsafe extern "C" fn $name(&self, $a: $A, $b: $B) $(-> $R)? {
+        unsafe extern "C" fn $name($a: $A, $b: $B, _: &Self) $(-> $R)? {
             heapwise_recorder::jump_with_entry!("rcx", "r8", Self::$then)
         }
     };
     ($(#[$doc:meta])* $name:ident($a:ident: $A:ty, $b:ident: $B:ty, $c:ident: $C:ty) $(-> $R:ty)? => $then:ident) => {
         $(#[$doc])*
         #[unsafe(naked)]
-        unsafe extern "C" fn $name(&self, $a: $A, $b: $B, $c: $C) $(-> $R)? {
+        unsafe extern "C" fn $name($a: $A, $b: $B, $c: $C, _: &Self) $(-> $R)? {
             heapwise_recorder::jump_with_entry!("r8", "r9", Self::$then)
         }
     };
@@ -111,7 +112,7 @@ macro_rules! with_caller {
     ) => {
         $(#[$doc])*
         #[unsafe(naked)]
-        unsafe extern "C" fn $name(&self, $a: $A, $b: $B, $c: $C, $d: $D) $(-> $R)? {
+        unsafe extern "C" fn $name($a: $A, $b: $B, $c: $C, $d: $D, _: &Self) $(-> $R)? {
             heapwise_recorder::call_with_entry!("r9", Self::$then)
         }
     };
