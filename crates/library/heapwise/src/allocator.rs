@@ -72,12 +72,12 @@ use std::hint::cold_path;
 ///
 /// | inner allocator | bare | added inert | added counting |
 /// |---|---:|---:|---:|
-/// | `System` (glibc 2.36) | 9.52 | 0.01 | 2.47 |
-/// | jemalloc | 5.52 | 0.00 | 2.53 |
-/// | mimalloc | 6.19 | 0.26 | 2.93 |
-/// | snmalloc | 8.60 | -0.18 | 2.47 |
+/// | `System` (glibc 2.36) | 9.51 | 0.00 | 2.46 |
+/// | jemalloc | 5.51 | 0.27 | 1.90 |
+/// | mimalloc | 6.14 | 0.03 | 2.35 |
+/// | snmalloc | 8.40 | 0.21 | 2.75 |
 ///
-/// Neither grows with threads. Being recorded by `heapwise run` adds 31 over `System`. docs/library-costs.md in the repository has
+/// Neither grows with threads. Being recorded by `heapwise run` adds 28 over `System`. docs/library-costs.md in the repository has
 /// the ranges, and other wrappers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Allocator<A = System> {
