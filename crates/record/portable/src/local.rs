@@ -2,7 +2,7 @@
 //!
 //! It has no destructor, so it is there from a thread's first call to its last.
 
-use heapwise_trace::sampling::countdown::Countdown;
+use heapwise_trace::sampling::countdown::{Countdown, Distance};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -34,16 +34,16 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 /// Makes the random numbers of each thread different.
 static SEED: AtomicU64 = AtomicU64::new(0x9e37_79b9_7f4a_7c15);
 
-/// Whether a block of this size is noted, where at most 2^`log2` bytes lie between two that are; `false` in a thread whose storage is gone.
+/// Whether a block of this size is noted, where so many bytes lie between two that are; `false` in a thread whose storage is gone.
 #[inline]
-pub(super) fn selects(log2: u32, size: u64) -> bool {
+pub(super) fn selects(distance: Distance, size: u64) -> bool {
     LOCAL
         .try_with(|local| {
             let mut countdown = local.countdown.get();
             if !countdown.has_begun() {
                 countdown.begin(SEED.fetch_add(1, Ordering::Relaxed));
             }
-            let selects = countdown.selects(log2, size);
+            let selects = countdown.selects(distance, size);
             local.countdown.set(countdown);
             selects
         })
@@ -52,11 +52,11 @@ pub(super) fn selects(log2: u32, size: u64) -> bool {
 
 /// Whether a block of this size is none of those; what [`selects`] says then is not to be asked any more.
 #[inline]
-pub(super) fn passes_over(log2: u32, size: u64) -> bool {
+pub(super) fn passes_over(distance: Distance, size: u64) -> bool {
     LOCAL
         .try_with(|local| {
             let mut countdown = local.countdown.get();
-            let passes_over = countdown.passes_over(log2, size);
+            let passes_over = countdown.passes_over(distance, size);
             local.countdown.set(countdown);
             passes_over
         })

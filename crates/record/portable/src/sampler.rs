@@ -1,31 +1,36 @@
 //! Whether a block is noted.
 
 use super::local;
+use heapwise_trace::sampling::countdown::Distance;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// At most 2 to the power of this bytes lie between two noted blocks; 0 notes all.
-static SAMPLE_LOG2: AtomicU32 = AtomicU32::new(0);
+/// The [`Distance`] between two noted blocks; 0 notes all.
+static DISTANCE: AtomicU32 = AtomicU32::new(0);
+
+#[inline]
+fn distance() -> Distance {
+    Distance::from_bits(DISTANCE.load(Ordering::Relaxed))
+}
 
 /// To be set before recording begins, with a power of two.
 pub(super) fn set(sample_bytes: u64) {
-    SAMPLE_LOG2.store(sample_bytes.max(1).ilog2(), Ordering::Relaxed);
+    DISTANCE.store(Distance::of_log2(sample_bytes.max(1).ilog2()).to_bits(), Ordering::Relaxed);
 }
 
 /// Whether a block of this size is noted this time.
 #[inline]
 pub(super) fn wins(size: u64) -> bool {
-    let log2 = SAMPLE_LOG2.load(Ordering::Relaxed);
-    log2 == 0 || local::selects(log2, size)
+    always_wins() || local::selects(distance(), size)
 }
 
 /// Whether a block of this size is not noted this time. If so, that is settled; if not, [`wins`] decides.
 #[inline]
 pub(super) fn passes_over(size: u64) -> bool {
-    local::passes_over(SAMPLE_LOG2.load(Ordering::Relaxed), size)
+    local::passes_over(distance(), size)
 }
 
 /// Whether all blocks are noted.
 #[inline]
 pub(super) fn always_wins() -> bool {
-    SAMPLE_LOG2.load(Ordering::Relaxed) == 0
+    distance() == Distance::default()
 }

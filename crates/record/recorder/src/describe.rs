@@ -11,7 +11,6 @@ use crate::process::PROCESS;
 use crate::stopwatch::Stopwatch;
 use crate::turn::{Recording, begin, begin_alone, begin_aside, enter_real};
 use crate::{bootstrap, guard, large, nested, real};
-use core::sync::atomic::Ordering;
 use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Event};
 
 /// Describes a block that was handed out by the allocator whose functions are found by their names, or the refusal.
@@ -68,9 +67,9 @@ pub(crate) fn passes_over(words: Words, size: usize) -> bool {
 /// Whether a request is none of the sample. Nothing is at work on the thread. By the step of no sample, every request is recorded.
 #[inline(always)]
 pub(crate) fn passes_over_in_sample(words: Words, size: usize) -> bool {
-    let log2 = PROCESS.sample_log2.load(Ordering::Relaxed);
+    let distance = PROCESS.sample_distance();
     // SAFETY: valid as long as the thread runs; this thread's own words, copied as a whole, and no reference to them lives.
-    let after = unsafe { (*words).countdown }.after(log2, size as u64);
+    let after = unsafe { (*words).countdown }.after(distance, size as u64);
     if let Some(after) = after {
         // SAFETY: as above.
         unsafe { (*words).countdown = after };
@@ -89,8 +88,8 @@ pub(crate) fn is_alone(words: Words) -> bool {
 #[cold]
 #[inline(never)]
 pub(crate) fn gives_back(words: Words, size: usize) {
-    let log2 = PROCESS.sample_log2.load(Ordering::Relaxed);
-    tls::with_countdown(words, |countdown| countdown.gives_back(log2, size as u64));
+    let distance = PROCESS.sample_distance();
+    tls::with_countdown(words, |countdown| countdown.gives_back(distance, size as u64));
 }
 
 /// Whether a block that is given up is none of the sample. There is one, and nothing is at work on the thread.

@@ -25,7 +25,7 @@ use heapwise_trace::live::layout::{
     CLOCK_EPOCH_MASK, COMMAND_BYTES, MAX_RINGS, MODULE_LOG_BYTES, ProcessHeader, RingHeader, SessionHeader,
 };
 use heapwise_trace::live::node::ADDRESS_MASK;
-use heapwise_trace::sampling::countdown::MOST_LOG2;
+use heapwise_trace::sampling::countdown::{Distance, MOST_LOG2};
 
 /// All blocks, as far as is known before the process has joined its session.
 pub const EVERYTHING: u32 = 0;
@@ -50,8 +50,8 @@ pub struct ProcessState {
     pub threaded: AtomicU32,
     /// Captures since the last comparison with a full unwind.
     pub verify_countdown: AtomicU32,
-    /// At most 2 to the power of this bytes lie between two recorded blocks; 0 if all are recorded.
-    pub sample_log2: AtomicU32,
+    /// The [`Distance`] between two recorded blocks; 0 if all are recorded.
+    sample: AtomicU32,
     /// The memory of the session that is this process's.
     pub region: Region,
     /// Where the rings are mapped here, in the order of the header's list.
@@ -156,7 +156,7 @@ impl Process {
             id: AtomicU32::new(0),
             threaded: AtomicU32::new(0),
             verify_countdown: AtomicU32::new(0),
-            sample_log2: AtomicU32::new(0),
+            sample: AtomicU32::new(0),
             region: Region::new(),
             rings: [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX_RINGS],
             trie: Trie::new(),
@@ -251,7 +251,13 @@ impl Process {
     #[inline(always)]
     pub fn is_sampling(&self) -> bool {
         // Also in a turn during which the process stops to be recorded.
-        self.sample_log2.load(Ordering::Relaxed) != 0
+        self.sample.load(Ordering::Relaxed) != 0
+    }
+
+    /// How many bytes lie between two recorded blocks.
+    #[inline(always)]
+    pub fn sample_distance(&self) -> Distance {
+        Distance::from_bits(self.sample.load(Ordering::Relaxed))
     }
 
     /// [`EVERYTHING`], [`A_SAMPLE`] or [`NOTHING`].
@@ -402,7 +408,7 @@ impl Process {
         let sample_log2 = session.sample_log2.load(Ordering::Relaxed).min(MOST_LOG2);
         if sample_log2 != 0 {
             self.inherited.sampled.begin(1 << sample_log2)?;
-            self.sample_log2.store(sample_log2, Ordering::Relaxed);
+            self.sample.store(Distance::of_log2(sample_log2).to_bits(), Ordering::Relaxed);
             self.recorded.store(A_SAMPLE, Ordering::Release);
         }
         publish(session, header, offset);

@@ -290,9 +290,9 @@ impl Recording {
     /// Whether a block is recorded that was handed out. One for which there is no room is counted as lost.
     #[inline(always)]
     pub(crate) fn selects(&mut self, block: usize, size: usize) -> bool {
-        let log2 = self.process.sample_log2.load(Ordering::Relaxed);
-        tls::with_countdown(self.words, |countdown| countdown.selects(log2, size as u64))
-            && takes(self.process, block, size as u64, log2)
+        let distance = self.process.sample_distance();
+        tls::with_countdown(self.words, |countdown| countdown.selects(distance, size as u64))
+            && takes(self.process, block, size as u64)
     }
 
     /// Notes a block as one of the sample, if there is room.
@@ -357,11 +357,12 @@ impl Recording {
 /// moment of its own: they are few.
 #[cold]
 #[inline(never)]
-fn takes(process: &Process, block: usize, size: u64, log2: u32) -> bool {
+fn takes(process: &Process, block: usize, size: u64) -> bool {
     let is_noted = notes(process, block);
     if is_noted {
         process.move_clock();
-        probes::allocated(block, size, size.saturating_mul(sampling::weight(1 << log2, size)));
+        let weight = sampling::weight(1 << process.sample_distance().log2(), size);
+        probes::allocated(block, size, size.saturating_mul(weight));
     }
     is_noted
 }

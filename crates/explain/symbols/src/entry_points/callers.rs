@@ -20,6 +20,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The opcode of a call, with four bytes that say how far it goes.
 const CALL: u8 = 0xe8;
 const CALL_BYTES: usize = 5;
+/// Calls of a function that are looked at, from the first one on. A compiler that knows what a function leaves alone makes use of that at
+/// many calls: where there are so many, some of the first rely on it, or none does.
+const MOST_CALLS: u32 = 1024;
 /// Instructions behind a call that are looked at, on all ways together.
 const MOST_INSTRUCTIONS: usize = 200;
 /// Instructions of a function with any number of arguments before it looks whether some are in vector registers.
@@ -48,10 +51,10 @@ pub fn relied_on(
     neighbours: &Neighbours,
     functions: &BTreeMap<u64, bool>,
 ) -> BTreeMap<u64, Relied> {
-    let mut relied = BTreeMap::<u64, Relied>::new();
+    let mut relied = BTreeMap::<u64, (Relied, u32)>::new();
     let (Some((&first, _)), Some((&last, _))) = (functions.first_key_value(), functions.last_key_value())
     else {
-        return relied;
+        return BTreeMap::new();
     };
     for segment in code.segments() {
         let bytes = code.bytes(segment.address, u64::MAX - segment.in_file.start);
@@ -65,8 +68,9 @@ pub fn relied_on(
                 continue;
             }
             let Some(&returns) = functions.get(&target) else { continue };
-            let of = relied.entry(target).or_default();
-            if of.on_integers && of.on_vectors {
+            let (of, calls) = relied.entry(target).or_default();
+            *calls += 1;
+            if *calls > MOST_CALLS || of.on_integers && of.on_vectors {
                 continue;
             }
             let registers = read_behind(code, neighbours, (call, behind), returns);
@@ -74,7 +78,7 @@ pub fn relied_on(
             of.on_vectors |= registers & !INTEGERS != 0;
         }
     }
-    relied
+    relied.into_iter().map(|(function, (of, _))| (function, of)).collect()
 }
 
 /// The registers that are read behind a call before they are written.
