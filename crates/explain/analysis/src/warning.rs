@@ -151,7 +151,7 @@ impl Warning {
                 "their calls of the allocator were not timed from then on; counts are not affected"
             }
             Warning::UncertainOrder { .. } => {
-                "blocks from before the recording, from a parent process, of a heap that was destroyed, or of lost events"
+                "blocks from before the recording, from a parent process, of a heap that was destroyed, from a copy of an allocator's function that a compiler has put into its caller, or of lost events"
             }
             Warning::UnknownThreads { .. } => "their events are counted under an unnamed process",
             Warning::Sampled { .. } => {

@@ -332,6 +332,9 @@ mod tests {
                 "<alloc::string::String as core::clone::Clone>::clone||/a/app",
                 "std::thread::Builder::spawn||/a/app",
                 "<T as core::convert::Into<U>>::into||/a/app",
+                // Of a backtrace that is printed.
+                "<gimli::read::dwarf::Unit<gimli::read::endian_slice::EndianSlice<E>, usize>>::new||/a/app",
+                "std::backtrace_rs::symbolize::gimli::resolve||/a/app",
             ],
             &[
                 "<app::Thing as core::clone::Clone>::clone||/a/app",

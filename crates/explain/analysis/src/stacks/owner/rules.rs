@@ -257,9 +257,13 @@ pub(super) const RULES: &[Rule] = &[
                 "hashbrown::",
                 "<hashbrown::",
                 "rustc_demangle::",
+                "<rustc_demangle::",
                 "gimli::",
+                "<gimli::",
                 "addr2line::",
+                "<addr2line::",
                 "miniz_oxide::",
+                "<miniz_oxide::",
             ];
             f.file.is_none() && (function_starts(f, PREFIXES) || is_rust_std_name(f))
         },
@@ -289,6 +293,7 @@ fn is_rust_std_name(f: &FrameFacts<'_>) -> bool {
     const MODULES: &[&str] = &[
         "alloc",
         "backtrace",
+        "backtrace_rs",
         "collections",
         "env",
         "ffi",
