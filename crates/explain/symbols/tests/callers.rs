@@ -26,6 +26,17 @@ const CALLERS: &[(&str, &str, Relied)] = &[
     ),
     ("on_one_way", "call on_one_way; test %rax, %rax; je 1f; ret; 1: mov %rsi, %rax; ret", INTEGERS),
     ("behind_a_jump", "call behind_a_jump; jmp 1f; nop; 1: mov %r8, %rax; ret", INTEGERS),
+    (
+        "where_ways_meet",
+        "call where_ways_meet; test %rax, %rax; je 1f; xor %ecx, %ecx; 1: add %rcx, %rax; ret",
+        INTEGERS,
+    ),
+    (
+        "behind_a_jump_to_a_test",
+        "call behind_a_jump_to_a_test; jmp 1f; nop; 1: test %al, %al; mov %r8, %rax; ret",
+        INTEGERS,
+    ),
+    ("in_a_function_that_tests", "call in_a_function_that_tests; call tests; ret", INTEGERS),
     ("in_the_next_function", "call in_the_next_function; call takes_one; ret", INTEGERS),
     ("in_a_variadic_function", "call in_a_variadic_function; xor %eax, %eax; call takes_many; ret", NOTHING),
     ("saves", "call saves; push %rcx; sbb %ecx, %ecx; or $-1, %rdx; pop %rcx; ret", NOTHING),
@@ -78,6 +89,7 @@ fn a_register_that_is_read_behind_the_call_and_not_written_is_relied_on() {
         "takes_many",
         "mov %rsi, -8(%rsp); mov %r9, -16(%rsp); test %al, %al; je 1f; movaps %xmm0, -32(%rsp); 1: ret",
     );
+    add("tests", "mov (%rdi), %eax; test %al, %al; je 1f; mov %esi, %eax; 1: ret");
     add("main", "ret");
     bench.write("callers.s", &(text + ".section .note.GNU-stack\n"));
     bench.run("cc", &["callers.s", "-o", "callers"]);

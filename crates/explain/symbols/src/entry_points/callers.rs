@@ -15,7 +15,7 @@ use crate::code::Code;
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Register,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The opcode of a call, with four bytes that say how far it goes.
 const CALL: u8 = 0xe8;
@@ -86,15 +86,18 @@ fn read_behind(code: &Code<'_>, neighbours: &Neighbours, (call, behind): (u64, u
     // Where the function returns something, that is what is looked at.
     let kept = if returns { ALL & !(RAX | RDX) } else { ALL };
     let mut factory = InstructionInfoFactory::new();
-    let (mut left, mut seen, mut read) = (vec![(behind, kept)], BTreeSet::new(), 0);
+    // Of each instruction: what was not written on a way that led there.
+    let (mut left, mut seen, mut read) = (vec![(behind, kept)], BTreeMap::<u64, u32>::new(), 0);
     let mut count = 0;
     while let Some((start, mut kept)) = left.pop() {
         let bytes = code.bytes(Svma(start), WINDOW);
         for instruction in Decoder::with_ip(64, bytes, start, DecoderOptions::NONE) {
             count += 1;
-            if instruction.is_invalid() || count > MOST_INSTRUCTIONS || !seen.insert(instruction.ip()) {
+            let known = seen.entry(instruction.ip()).or_default();
+            if instruction.is_invalid() || count > MOST_INSTRUCTIONS || kept & !*known == 0 {
                 break;
             }
+            *known |= kept;
             let (reads, writes) = accesses(&mut factory, &instruction);
             read |= reads & kept;
             kept &= !writes;
@@ -105,8 +108,11 @@ fn read_behind(code: &Code<'_>, neighbours: &Neighbours, (call, behind): (u64, u
             match instruction.flow_control() {
                 // What the next function is handed over may be in its registers already.
                 FlowControl::Call | FlowControl::UnconditionalBranch => {
-                    let target = target.filter(|target| !is_variadic(code, *target));
-                    left.extend(target.map(|target| (target, kept)));
+                    let goes_on = |target: &u64| {
+                        neighbours.are_of_one(instruction.ip(), *target)
+                            || !is_variadic(&mut factory, code, *target)
+                    };
+                    left.extend(target.filter(goes_on).map(|target| (target, kept)));
                     break;
                 }
                 FlowControl::ConditionalBranch => left.extend(target.map(|target| (target, kept))),
@@ -126,17 +132,23 @@ fn read_behind(code: &Code<'_>, neighbours: &Neighbours, (call, behind): (u64, u
 }
 
 /// Whether a function takes any number of arguments. It saves all registers that there may be some in, whether there are or not.
-fn is_variadic(code: &Code<'_>, function: u64) -> bool {
+fn is_variadic(factory: &mut InstructionInfoFactory, code: &Code<'_>, function: u64) -> bool {
     let bytes = code.bytes(Svma(function), WINDOW);
     let decoder = Decoder::with_ip(64, bytes, function, DecoderOptions::NONE);
     // What says how many of them are in vector registers comes before the first branch.
     let first = decoder.into_iter().take(MOST_BEFORE_VECTORS);
     let is_straight = |instruction: &Instruction| instruction.flow_control() == FlowControl::Next;
-    let mut first = first.take_while(|instruction| is_straight(instruction) && !instruction.is_invalid());
-    first.any(|instruction| {
+    for instruction in first.take_while(|instruction| is_straight(instruction) && !instruction.is_invalid()) {
         let operands = [instruction.op0_register(), instruction.op1_register()];
-        instruction.mnemonic() == Mnemonic::Test && operands == [Register::AL; 2]
-    })
+        if instruction.mnemonic() == Mnemonic::Test && operands == [Register::AL; 2] {
+            return true;
+        }
+        // A value of its own that is looked at is not that of its caller.
+        if accesses(factory, &instruction).1 & RAX != 0 {
+            return false;
+        }
+    }
+    false
 }
 
 /// The registers that were written before a call, and not read since: what is in them is for later.
