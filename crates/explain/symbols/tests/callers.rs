@@ -80,15 +80,16 @@ fn a_register_that_is_read_behind_the_call_and_not_written_is_relied_on() {
         text +=
             &format!(".globl {name}\n.type {name}, @function\n{name}:\n{body}\n.size {name}, . - {name}\n");
     };
+    // What is called lies before its callers, and behind them.
+    add(
+        "takes_many",
+        "mov %rsi, -8(%rsp); mov %r9, -16(%rsp); test %al, %al; je 1f; movaps %xmm0, -32(%rsp); 1: ret",
+    );
     for (name, caller, _) in CALLERS {
         add(name, "ret");
         add(&format!("calls_{name}"), caller);
     }
     add("takes_one", "mov (%rdi), %eax; ret");
-    add(
-        "takes_many",
-        "mov %rsi, -8(%rsp); mov %r9, -16(%rsp); test %al, %al; je 1f; movaps %xmm0, -32(%rsp); 1: ret",
-    );
     add("tests", "mov (%rdi), %eax; test %al, %al; je 1f; mov %esi, %eax; 1: ret");
     add("main", "ret");
     bench.write("callers.s", &(text + ".section .note.GNU-stack\n"));

@@ -108,8 +108,9 @@ fn read_behind(code: &Code<'_>, neighbours: &Neighbours, (call, behind): (u64, u
             match instruction.flow_control() {
                 // What the next function is handed over may be in its registers already.
                 FlowControl::Call | FlowControl::UnconditionalBranch => {
+                    let own = neighbours.start_of(instruction.ip());
                     let goes_on = |target: &u64| {
-                        neighbours.are_of_one(instruction.ip(), *target)
+                        own.is_some() && neighbours.start_of(*target) == own
                             || !is_variadic(&mut factory, code, *target)
                     };
                     left.extend(target.filter(goes_on).map(|target| (target, kept)));
