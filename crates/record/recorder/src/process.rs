@@ -25,7 +25,7 @@ use heapwise_trace::live::layout::{
     CLOCK_EPOCH_MASK, COMMAND_BYTES, MAX_RINGS, MODULE_LOG_BYTES, ProcessHeader, RingHeader, SessionHeader,
 };
 use heapwise_trace::live::node::ADDRESS_MASK;
-use heapwise_trace::sampling::countdown::{Distance, MOST_LOG2};
+use heapwise_trace::sampling::countdown::Distance;
 
 /// All blocks, as far as is known before the process has joined its session.
 pub const EVERYTHING: u32 = 0;
@@ -251,7 +251,7 @@ impl Process {
     #[inline(always)]
     pub fn is_sampling(&self) -> bool {
         // Also in a turn during which the process stops to be recorded.
-        self.sample.load(Ordering::Relaxed) != 0
+        self.sample_distance() != Distance::default()
     }
 
     /// How many bytes lie between two recorded blocks.
@@ -405,10 +405,10 @@ impl Process {
         let (header, offset) = self.region.make_header(held)?;
         self.describe(held, header, pid, session);
         self.trie.begin(&self.region, held)?;
-        let sample_log2 = session.sample_log2.load(Ordering::Relaxed).min(MOST_LOG2);
-        if sample_log2 != 0 {
-            self.inherited.sampled.begin(1 << sample_log2)?;
-            self.sample.store(Distance::of_log2(sample_log2).to_bits(), Ordering::Relaxed);
+        let distance = Distance::of_log2(session.sample_log2.load(Ordering::Relaxed));
+        if distance != Distance::default() {
+            self.inherited.sampled.begin(1 << distance.log2())?;
+            self.sample.store(distance.to_bits(), Ordering::Relaxed);
             self.recorded.store(A_SAMPLE, Ordering::Release);
         }
         publish(session, header, offset);

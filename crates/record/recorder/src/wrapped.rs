@@ -240,25 +240,27 @@ pub fn allocation(
         return allocation_in_sample(size, align, zeroed, caller.0, call);
     }
     let block = timed(words, call);
-    // As in Rust's own allocator: an alignment that every block has need not be requested.
-    let function = if zeroed { AllocFunction::Calloc } else { AllocFunction::Malloc };
-    match align <= MIN_ALIGN {
-        true => handed_out(words, block, (size, 0), function, caller.0),
-        false => handed_out_aligned(words, block, (size, align), caller.0),
-    }
+    handed_out(words, block, (size, align), zeroed, caller.0);
     block
 }
 
+/// Describes a new block, for which it was decided whether it is passed over.
 #[inline(always)]
-fn handed_out(words: Words, block: *mut u8, sizes: (usize, usize), function: AllocFunction, entry: Entry) {
-    describe::handed_out_after_deciding(AllocatorNumber::BY_NAME, words, block, sizes, function, entry);
+fn handed_out(words: Words, block: *mut u8, (size, align): (usize, usize), zeroed: bool, entry: Entry) {
+    // As in Rust's own allocator: an alignment that every block has need not be requested.
+    if align > MIN_ALIGN {
+        return handed_out_aligned(words, block, (size, align), entry);
+    }
+    let function = if zeroed { AllocFunction::Calloc } else { AllocFunction::Malloc };
+    describe::handed_out_after_deciding(AllocatorNumber::BY_NAME, words, block, (size, 0), function, entry);
 }
 
 /// PERF: a separate function, so that the usual one has neither an alignment nor a function that is not always the same.
 #[cold]
 #[inline(never)]
 fn handed_out_aligned(words: Words, block: *mut u8, sizes: (usize, usize), entry: Entry) {
-    handed_out(words, block, sizes, AllocFunction::PosixMemalign, entry);
+    let function = AllocFunction::PosixMemalign;
+    describe::handed_out_after_deciding(AllocatorNumber::BY_NAME, words, block, sizes, function, entry);
 }
 
 /// The same where there is a sample.
@@ -282,11 +284,7 @@ fn allocation_in_sample(
         // A refusal is always recorded, and none of the sample.
         describe::gives_back(words, size);
     }
-    let function = if zeroed { AllocFunction::Calloc } else { AllocFunction::Malloc };
-    match align <= MIN_ALIGN {
-        true => handed_out(words, block, (size, 0), function, entry),
-        false => handed_out_aligned(words, block, (size, align), entry),
-    }
+    handed_out(words, block, (size, align), zeroed, entry);
     block
 }
 
