@@ -25,6 +25,8 @@ pub enum VerdictKind {
     NotHeap,
     /// What was there when recording began.
     Before,
+    /// It cannot be said: most of what was live at the live peak was not yet, or no more, when pages were looked at.
+    Missed,
     /// It cannot be said: too much was not recorded.
     Unrecorded,
 }
@@ -41,6 +43,7 @@ impl VerdictKind {
             Self::Metadata => "metadata",
             Self::NotHeap => "not-heap",
             Self::Before => "before",
+            Self::Missed => "missed",
             Self::Unrecorded => "unrecorded",
         }
     }
@@ -84,6 +87,9 @@ pub(crate) fn verdict(analysis: &Analysis, unseen: Option<&Unseen>) -> Option<Ve
         && let Some(ago) = idle::since_the_live_peak(analysis, peak, end, moment)
     {
         return Some(just_freed(analysis, moment, &when, ago));
+    }
+    if let Some(missed) = missed(analysis, moment, kind) {
+        return Some(missed);
     }
     let of = |part: Bytes| format!("{} of {}", bytes(part.0), bytes(moment.rss.0));
     let percent = |part: Bytes| share(part.0, moment.rss.0);
@@ -148,7 +154,7 @@ pub(crate) fn verdict(analysis: &Analysis, unseen: Option<&Unseen>) -> Option<Ve
             of(moment.before),
             percent(moment.before)
         ),
-        VerdictKind::Unrecorded => return unseen.map(withheld),
+        VerdictKind::Unrecorded | VerdictKind::Missed => return unseen.map(withheld),
     };
     let remedy = match kind {
         VerdictKind::FreePages if is_returned => {
@@ -177,6 +183,33 @@ fn just_freed(analysis: &Analysis, look: &Breakdown, when: &str, ago: Nanos) -> 
                  program that runs on."
             .into(),
     }
+}
+
+/// Whether the live peak was missed, in a process that allocated most before or after its highest look: then that look says what the
+/// rest of memory consisted of, and blames the wrong part. What is live or free at such a look is the program's own, and true.
+fn missed(analysis: &Analysis, look: &Breakdown, kind: VerdictKind) -> Option<Verdict> {
+    let [process] = analysis.processes.as_slice() else { return None };
+    let of_the_rest = matches!(
+        kind,
+        VerdictKind::NotHeap
+            | VerdictKind::InternalFragmentation
+            | VerdictKind::ExternalFragmentation
+            | VerdictKind::Metadata
+    );
+    let (most, then) =
+        (process.totals.peak_live_bytes.0, look.live.0.saturating_add(look.live_not_resident.0));
+    let is_missed = most.saturating_sub(then).saturating_mul(2) > look.rss.0;
+    (of_the_rest && is_missed && !analysis.is_of_the_peak(look)).then(|| Verdict {
+        kind: VerdictKind::Missed,
+        sentence: format!(
+            "Resident memory is not judged: pages were looked at with {} live, and not at the live peak of {}",
+            bytes(then),
+            bytes(most)
+        ),
+        remedy: "Look at what is live at the peak. `heapwise run --snapshot-every 10ms` looks at pages more often; a program that ends by \
+                 `_exit`, or is killed, is not looked at when it ends."
+            .into(),
+    })
 }
 
 /// Why there is no verdict, in its place.
@@ -294,6 +327,40 @@ mod tests {
         analysis.memory.peak_rss = Bytes(200 * MIB);
         let sentence = verdict(&analysis, None).expect("pages were seen").sentence;
         assert!(sentence.starts_with("At 2.19 s 60.0 MiB of 100 MiB resident"), "{sentence}");
+    }
+
+    #[test]
+    fn a_look_that_missed_the_live_peak_blames_no_other_part() {
+        let most: [(fn(&mut Breakdown), VerdictKind); 4] = [
+            (|b| b.not_heap = Bytes(60 * MIB), VerdictKind::NotHeap),
+            (|b| b.external_fragmentation = Bytes(60 * MIB), VerdictKind::ExternalFragmentation),
+            (|b| b.live = Bytes(60 * MIB), VerdictKind::Live),
+            (|b| b.free_pages = Bytes(60 * MIB), VerdictKind::FreePages),
+        ];
+        for (part, kind) in most {
+            let mut analysis = program("/lib/libc.so.6");
+            analysis.accounting.at_peak = Some(breakdown(|b| {
+                (b.live, b.live_not_resident) = (Bytes(MIB), Bytes(9 * MIB));
+                part(b);
+            }));
+            let mut judged = |peak_mib: u64, rss_mib: u64| {
+                analysis.processes[0].totals.peak_live_bytes = Bytes(peak_mib * MIB);
+                analysis.memory.peak_rss = Bytes(rss_mib * MIB);
+                verdict(&analysis, None).expect("pages were seen")
+            };
+            // With no more than that, or with as much resident at that look as ever, it stands.
+            assert_eq!(judged(59, 200).kind, kind);
+            assert_eq!(judged(90, 100).kind, kind);
+            let missed = judged(90, 200);
+            if [VerdictKind::Live, VerdictKind::FreePages].contains(&kind) {
+                assert_eq!(missed.kind, kind, "{missed:?}");
+                continue;
+            }
+            assert_eq!(missed.kind, VerdictKind::Missed);
+            let words = "looked at with 10.0 MiB live, and not at the live peak of 90.0 MiB";
+            assert!(missed.sentence.ends_with(words), "{}", missed.sentence);
+            assert!(missed.remedy.contains("--snapshot-every"), "{}", missed.remedy);
+        }
     }
 
     #[test]

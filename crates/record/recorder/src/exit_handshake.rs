@@ -9,8 +9,10 @@ use crate::sys;
 use core::sync::atomic::Ordering;
 use heapwise_trace::live::layout::exit_state;
 
-/// How often and how long the process waits: a tenth of a second, enough for a heap of several gibibytes.
-const STEPS: usize = 10;
+/// How often and how long the process waits: a second at most. A snapshot takes some milliseconds, and of a heap of several gibibytes a
+/// tenth of a second; the rest is for a collector that gets no processor, as on a machine that compiles beside it. One that is stopped
+/// delays the end by this much.
+const STEPS: usize = 100;
 const STEP_NS: u64 = 10_000_000;
 
 /// Announces the end and waits.

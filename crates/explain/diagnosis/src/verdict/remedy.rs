@@ -45,7 +45,7 @@ pub(super) fn remedy(analysis: &Analysis, kind: VerdictKind, moment: &Breakdown)
              allocated since is below."
             .into(),
         // What is not judged has a remedy of another kind.
-        VerdictKind::Unrecorded => String::new(),
+        VerdictKind::Unrecorded | VerdictKind::Missed => String::new(),
         VerdictKind::NotHeap => {
             "The heap is not what makes this program large; look at its mappings (`pmap -x`), thread stacks and \
              libraries."

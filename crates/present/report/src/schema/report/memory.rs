@@ -193,7 +193,8 @@ pub struct Pinned {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Verdict {
     /// `growth`, `live`, `internal-fragmentation`, `external-fragmentation`, `free-pages`, `metadata`, `before`, or `not-heap` if that
-    /// is more than all parts of the heap together. `unrecorded` if too much was not recorded to say: then the sentence says why.
+    /// is more than all parts of the heap together. `unrecorded` if too much was not recorded to say, and `missed` if pages
+    /// were looked at when little of the live peak was live: then the sentence says why.
     pub kind: String,
     /// In a sentence.
     pub sentence: String,
