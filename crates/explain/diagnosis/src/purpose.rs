@@ -157,8 +157,10 @@ pub(crate) fn call<'a>(stack: &[Frame<'a>], user: usize) -> Call<'a> {
     } else {
         Purpose::Other
     };
-    // What a call of the system needs inside is not the caller's to borrow or to reuse.
-    let is_of_system = callee.is_some_and(|(f, _)| f.file.is_some_and(wraps_the_system));
+    // What a call of the system needs inside, or copies out of it, is not the caller's to borrow or to reuse.
+    let is_of_system = inner.iter().any(is_call_of_system)
+        || call.what == Purpose::Copy
+            && callee.is_some_and(|(f, name)| f.owner == Owner::System && !COPIES.contains(name));
     if is_of_system && !matches!(call.what, Purpose::Read | Purpose::Path) {
         call.what = Purpose::Other;
     }
@@ -186,10 +188,26 @@ fn is_own_copy(inner: &[Frame<'_>], at: usize) -> bool {
     matches!(inner[at].owner, Owner::User | Owner::Dependency) && is_copy(inner, at)
 }
 
-/// A file of Rust's standard library whose functions call the system.
-fn wraps_the_system(file: &str) -> bool {
-    let parts = ["fs.rs", "process.rs", "env.rs", "net/", "thread/", "sys/", "os/"];
-    file.split_once("std/src/").is_some_and(|(_, rest)| parts.iter().any(|part| rest.starts_with(part)))
+/// A function of Rust's standard library that calls the system, known by its file or, without lines, by its name.
+fn is_call_of_system(frame: &Frame<'_>) -> bool {
+    const FILES: [&str; 7] = ["fs.rs", "process.rs", "env.rs", "net/", "thread/", "sys/", "os/"];
+    const MODULES: [&str; 5] = ["std::fs::", "std::process::", "std::env::", "std::net::", "std::sys::"];
+    // Its functions call what they are given.
+    const OTHER: [&str; 3] = ["thread/local.rs", "thread/scoped.rs", "sys/thread_local/"];
+    match frame.file.and_then(|file| file.split_once("std/src/")) {
+        Some((_, rest)) => {
+            let is_in = |parts: &[&str]| parts.iter().any(|part| rest.starts_with(part));
+            is_in(&FILES) && !is_in(&OTHER)
+        }
+        None => {
+            frame.file.is_none()
+                && frame.function.is_some_and(|name| {
+                    let name = name.trim_start_matches('<');
+                    MODULES.iter().any(|module| name.starts_with(module))
+                        && !name.starts_with("std::sys::thread_local")
+                })
+        }
+    }
 }
 
 /// A function of a stream of text of C++.
@@ -224,16 +242,17 @@ fn is_string_from(inner: &[Frame<'_>], names: &[&str]) -> bool {
 mod tests {
     use super::*;
 
-    /// `function|file`
+    /// `function|file|module`
     fn frame(text: &str, line: Option<u32>) -> Frame<'_> {
-        let (function, file) = text.split_once('|').unwrap_or((text, ""));
-        let (function, file) = (Some(function), (!file.is_empty()).then_some(file));
-        let facts = heapwise_analysis::owner::FrameFacts { function, file, module: None };
+        let mut parts = text.split('|').map(|part| (!part.is_empty()).then_some(part));
+        let mut next = || parts.next().flatten();
+        let (function, file, module) = (next(), next(), next());
+        let facts = heapwise_analysis::owner::FrameFacts { function, file, module };
         let owner = heapwise_analysis::owner::owner_of(&facts);
         Frame { function, file, line, inlined: true, module: None, address: 0, owner }
     }
 
-    /// `function|file` of the frames in front of the user's, innermost first.
+    /// `function|file|module` of the frames in front of the user's, innermost first.
     fn what(frames: &[&str]) -> Purpose {
         let frames: Vec<Frame<'_>> = frames.iter().map(|text| frame(text, None)).collect();
         call(&frames, frames.len()).what
@@ -365,6 +384,19 @@ mod tests {
                 ],
                 Purpose::Other,
             ),
+            // What a call of the system hands out is no copy of something that the caller has.
+            (
+                &[
+                    "to_vec<u8>|/rustc/1/library/alloc/src/slice.rs",
+                    "canonicalize|/rustc/1/library/std/src/sys/fs/unix.rs",
+                    "canonicalize|/rustc/1/library/std/src/path.rs",
+                ],
+                Purpose::Other,
+            ),
+            (&["strdup||/lib/libc.so.6", "realpath||/lib/libc.so.6"], Purpose::Other),
+            (&["strdup||/lib/libc.so.6"], Purpose::Copy),
+            (&["<[u8]>::to_vec", "std::sys::env::unix::getenv", "std::env::var"], Purpose::Other),
+            (&["to_vec<u8>", "to_owned", "with<T>|/rustc/1/library/std/src/thread/local.rs"], Purpose::Copy),
             (&["malloc", "strdup"], Purpose::Copy),
             (
                 &[

@@ -88,7 +88,8 @@ pub(crate) fn verdict(analysis: &Analysis, unseen: Option<&Unseen>) -> Option<Ve
     {
         return Some(just_freed(analysis, moment, &when, ago));
     }
-    if let Some(missed) = missed(analysis, moment, kind) {
+    // What most of the run was like is judged, whatever there was for a moment.
+    if !is_idle && let Some(missed) = missed(analysis, moment, kind) {
         return Some(missed);
     }
     let of = |part: Bytes| format!("{} of {}", bytes(part.0), bytes(moment.rss.0));
@@ -331,7 +332,8 @@ mod tests {
 
     #[test]
     fn a_look_that_missed_the_live_peak_blames_no_other_part() {
-        let most: [(fn(&mut Breakdown), VerdictKind); 4] = [
+        type Part = fn(&mut Breakdown);
+        let most: [(Part, VerdictKind); 4] = [
             (|b| b.not_heap = Bytes(60 * MIB), VerdictKind::NotHeap),
             (|b| b.external_fragmentation = Bytes(60 * MIB), VerdictKind::ExternalFragmentation),
             (|b| b.live = Bytes(60 * MIB), VerdictKind::Live),

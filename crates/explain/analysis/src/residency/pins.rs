@@ -21,7 +21,7 @@ pub(crate) fn pinned(
 ) -> Vec<Pinned> {
     let site = |block: usize| site_of.get(heap_snapshot.live[block].site() as usize).copied();
     let place = |site: SiteId| place_of.get(site.0 as usize).copied();
-    let mut found: BTreeMap<SiteId, Pinned> = BTreeMap::new();
+    let mut found: BTreeMap<Option<u32>, Pinned> = BTreeMap::new();
     let mut last = None;
     pages::each(heap_snapshot, allocator, |page| {
         let free = page.free();
@@ -35,9 +35,9 @@ pub(crate) fn pinned(
         if !page.blocks.clone().all(|block| site(block).and_then(place) == whose) {
             return;
         }
-        // The page's first block stands for it; another site of the same place would be as good.
+        // The first block of its first page stands for the place; another site of it would be as good.
         let pinned =
-            found.entry(first).or_insert(Pinned { site: first, bytes: Bytes(0), blocks: 0, pages: 0 });
+            found.entry(whose).or_insert(Pinned { site: first, bytes: Bytes(0), blocks: 0, pages: 0 });
         pinned.bytes += Bytes(free);
         pinned.pages += 1;
         // A block that reaches over from the page before was counted there.

@@ -149,10 +149,10 @@ fn a_fork_does_not_know_what_its_parent_left_on_the_heap() {
 
 #[test]
 fn pages_are_pinned_by_the_only_place_that_has_blocks_in_them() {
-    let heap = mapping(HEAP, MappingKind::Break, &[(0, 4)]);
+    let heap = mapping(HEAP, MappingKind::Break, &[(0, 5)]);
     let live = [
         (HEAP + 16, 100, 0),
-        // Two sites of one place.
+        // Two sites of one place, which is one wherever it is the other that comes first.
         (HEAP + PAGE, 50, 1),
         (HEAP + PAGE + 64, 50, 2),
         // Two places.
@@ -160,13 +160,14 @@ fn pages_are_pinned_by_the_only_place_that_has_blocks_in_them() {
         (HEAP + 2 * PAGE + 64, 10, 1),
         // More than half full.
         (HEAP + 3 * PAGE, 3000, 0),
+        (HEAP + 4 * PAGE, 60, 2),
     ];
     let heap_snapshot = heap_snapshot(vec![heap], &live);
     let allocator = Allocator::new("", None, false);
     let (sites, places) = ([SiteId(0), SiteId(1), SiteId(2)], [7, 8, 8]);
     let pinned = pins::pinned(&heap_snapshot, &allocator, &sites, &places);
     let found: Vec<_> = pinned.iter().map(|p| (p.site.0, p.bytes.0, p.blocks, p.pages)).collect();
-    assert_eq!(found, [(0, PAGE - 100, 1, 1), (1, PAGE - 100, 2, 1)]);
+    assert_eq!(found, [(1, 2 * PAGE - 160, 3, 2), (0, PAGE - 100, 1, 1)]);
 }
 
 #[test]

@@ -27,7 +27,7 @@ impl Lead {
         let subject = Subject { analysis, diagnosis, options: &options, style, rows };
         let worth = short::worth(&subject);
         let nothing = match (is_empty, worth.is_empty()) {
-            (true, _) => short::little_time(&subject).unwrap_or_default(),
+            (true, _) => short::little_to_gain(&subject).unwrap_or_default(),
             (false, true) => short::nothing(&subject),
             (false, false) => String::new(),
         };

@@ -30,8 +30,9 @@ pub(crate) const PARTS: [Part; 9] = [
 
 /// Rows of places that pin pages.
 const MOST_PINS: usize = 3;
-/// A place that pins less than this is not worth a row.
+/// A place that pins less than this, or than one part in so many of what is resident, is not worth a row.
 const LEAST_PINNED: u64 = 64 << 10;
+const PINNED_SHARE: u64 = 100;
 
 /// The accounts at the peak and at the end, and the verdict; if pages were not measured, that and why.
 pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
@@ -164,15 +165,19 @@ fn which(analysis: &Analysis, moment: &Breakdown) -> String {
 
 /// Places whose blocks keep mostly empty pages resident.
 fn pins<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = Block> + 'a {
-    let pinned = subject.analysis.accounting.pinned.iter();
-    pinned.filter(|p| p.bytes.0 >= LEAST_PINNED).take(MOST_PINS).filter_map(|pinned| {
-        let text = format!(
-            "{} of free bytes in {} pages that only {} blocks of {} keep resident",
-            bytes(pinned.bytes.0),
-            count(pinned.pages),
-            count(pinned.blocks),
-            subject.rows.of(pinned.site)?.in_words()
-        );
-        Some(Block::line(Mark::Labelled("pinned"), text))
-    })
+    let accounting = &subject.analysis.accounting;
+    let moments = [&accounting.at_peak, &accounting.at_end].into_iter().flatten();
+    let least = moments.map(|moment| moment.rss.0).min().unwrap_or(0) / PINNED_SHARE;
+    accounting.pinned.iter().filter(move |p| p.bytes.0 >= LEAST_PINNED.max(least)).take(MOST_PINS).filter_map(
+        |pinned| {
+            let text = format!(
+                "{} of free bytes in {} pages that only {} blocks of {} keep resident",
+                bytes(pinned.bytes.0),
+                count(pinned.pages),
+                count(pinned.blocks),
+                subject.rows.of(pinned.site)?.in_words()
+            );
+            Some(Block::line(Mark::Labelled("pinned"), text))
+        },
+    )
 }

@@ -3,7 +3,7 @@
 use super::places::{self, TABLES};
 use super::{Subject, counted, findings};
 use crate::document::{Block, Mark, Section, Words};
-use crate::units::{share, time};
+use crate::units::{bytes, share, time};
 use heapwise_analysis::Measure;
 use heapwise_diagnosis::{Certainty, Estimate, Finding, Severity};
 
@@ -14,6 +14,9 @@ pub(super) const PLACES: usize = 5;
 /// One part in so many of the time, or of the live peak, is worth something. Where allocating takes less of the run, what holds
 /// memory is shown and not what allocates; and a finding that saves less is left to the whole report.
 pub(super) const WORTH: u64 = 50;
+
+/// A place that holds less than one part in so many of all resident memory is not worth a line.
+pub(super) const LEAST_HELD: u64 = 100;
 
 /// The most rewarding findings.
 pub(super) fn first_findings(subject: &Subject<'_>) -> Vec<Section> {
@@ -79,11 +82,17 @@ fn spent(subject: &Subject<'_>) -> Option<String> {
     Some(format!("{calls} take {} of {}", time(spent), time(all)))
 }
 
-/// That there is no more to gain, where calls of the allocator take little.
-pub(super) fn little_time(subject: &Subject<'_>) -> Option<String> {
-    let spent = spent(subject).filter(|_| !is_about_time(subject))?;
+/// That there is little to gain, where calls of the allocator take little of the run, or blocks are next to nothing of what is resident.
+pub(super) fn little_to_gain(subject: &Subject<'_>) -> Option<String> {
+    let time = spent(subject).filter(|_| !is_about_time(subject));
+    let time = time.map(|spent| format!("there is little time to gain: {spent}"));
+    let (live, rss) = (subject.analysis.totals.peak_live_bytes.0, subject.analysis.memory.peak_rss.0);
+    let memory = (live.saturating_mul(LEAST_HELD) < rss).then(|| {
+        format!("there is little memory to gain: {} of {} is live at the peak", bytes(live), bytes(rss))
+    });
+    let parts: Vec<String> = time.into_iter().chain(memory).collect();
     let part = if subject.diagnosis.unseen.is_some() { "in what is recorded " } else { "" };
-    Some(format!("{part}there is little time to gain: {spent}"))
+    (!parts.is_empty()).then(|| format!("{part}{}", parts.join("; ")))
 }
 
 /// Nanoseconds in calls of the allocator, where that was measured.

@@ -24,8 +24,8 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     }
     let line = |fact: Fact<'_>| Block::line(Mark::Item, format!("{} {}", fact.row.in_words(), fact.what));
     let mut lines: Vec<Block> = facts(subject).map(line).collect();
-    if let Some(little_time) = short::little_time(subject) {
-        lines.insert(0, Block::line(Mark::Item, little_time));
+    if let Some(little) = short::little_to_gain(subject) {
+        lines.insert(0, Block::line(Mark::Item, little));
     }
     if subject.diagnosis.unseen.is_some() {
         lines.insert(0, Block::line(Mark::Item, Words::of(Role::Caveat, ONLY_RECORDED)));
@@ -71,6 +71,11 @@ fn fact<'a>(subject: &'a Subject<'_>, ranking: &Ranking) -> Option<Fact<'a>> {
     let part = measure.of(&row.sums);
     // A tenth of the whole is worth mentioning; less is not where to begin. Of an estimate, what it is at least counts.
     if whole == 0 || row.interval(measure).low.saturating_mul(10) < whole {
+        return None;
+    }
+    // What holds next to nothing of all memory holds nothing that could be gained.
+    let is_memory = matches!(measure, Measure::PeakBytes | Measure::LiveAtExitBytes);
+    if is_memory && part.saturating_mul(short::LEAST_HELD) < subject.analysis.memory.peak_rss.0 {
         return None;
     }
     let part_of = format!("{} of", share(part, whole));

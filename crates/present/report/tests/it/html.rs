@@ -103,6 +103,21 @@ fn without_findings_the_page_says_what_the_text_says() {
     assert!(bullets(&timed).contains(&nothing), "{nothing} {:?}", bullets(&timed));
     assert_eq!(facts(&standouts), [1], "{standouts:?}");
     assert!(standouts[0].1[0].starts_with("holds ") && said(&standouts, &bullets(&timed)), "{standouts:?}");
+    // Where blocks are next to nothing of what is resident, neither does what holds most of them.
+    let mut tiny = timed;
+    let held = tiny.totals.peak_live_bytes.0;
+    for (rss, has_little) in [(held * 101, true), (held * 20, false)] {
+        tiny.memory.peak_rss.0 = rss;
+        let (nothing, standouts) = without_findings(&tiny);
+        assert_eq!(nothing.contains("; there is little memory to gain: "), has_little, "{nothing}");
+        assert_eq!(standouts.is_empty(), has_little, "{standouts:?}");
+        // A line has an end.
+        assert!(
+            bullets(&tiny).iter().any(|line| nothing.starts_with(line)),
+            "{nothing} {:?}",
+            bullets(&tiny)
+        );
+    }
 }
 
 #[test]

@@ -147,6 +147,17 @@ const FAMILIES: &[Family] = &[
     c("z"),
     memory("ztry", "malloc calloc realloc malloc_usable malloc_usable_internal calloc_usable realloc_usable"),
     memory("z", "malloc_usable calloc_usable realloc_usable calloc_num shcalloc halloc"),
+    // Strings of Redis, which other programs have, too.
+    memory(
+        "",
+        "_sdsnewlen sdsnewlen sdstrynewlen _sdsMakeRoomFor sdsMakeRoomFor sdsMakeRoomForNonGreedy sdsResize",
+    ),
+    copies("sds", "new dup"),
+    texts("sds", "catvprintf catprintf catfmt"),
+    // Arrays of tree-sitter, older and newer, and of stb.
+    memory("array__", "reserve grow splice assign"),
+    memory("_array__", "reserve grow splice assign"),
+    memory("stbds_", "arrgrowf"),
     // Interpreters.
     memory("Perl_safesys", "malloc calloc realloc"),
     copies("Perl_", "savepv savepvn savesvpv"),
@@ -313,6 +324,8 @@ mod tests {
             "ngx_pcalloc",
             "apr_palloc",
             "ztrymalloc_usable_internal",
+            "sdsMakeRoomFor",
+            "_array__reserve",
             "emalloc",
             "safe_malloc",
             "uv__malloc",
@@ -328,6 +341,7 @@ mod tests {
         }
         for name in [
             "xstrdup",
+            "sdsdup",
             "xmemdupz",
             "g_strdup",
             "pstrdup",
