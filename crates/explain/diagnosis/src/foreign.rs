@@ -11,6 +11,16 @@ pub(crate) struct Foreign<'a> {
     pub(crate) package: Option<Package<'a>>,
     /// The line of the program that leads there, as titles name it.
     pub(crate) called_from: Option<String>,
+    /// What that line calls, where it is another package, and the function in it that leads there.
+    pub(crate) through: Option<Through<'a>>,
+}
+
+/// A package between the program and the place.
+#[derive(Clone, Debug)]
+pub(crate) struct Through<'a> {
+    pub(crate) package: Package<'a>,
+    /// As titles name it: `stem of elasticlunr-rs 3.0.2 (en.rs:238)`.
+    pub(crate) function: String,
 }
 
 /// What becomes of a rule's finding in code of others.
@@ -34,13 +44,17 @@ impl Foreign<'_> {
                 // What has a version was chosen by those who build the program, and has authors who can be asked. A library of the
                 // system or an interpreter is as it is.
                 let package = self.package.filter(|package| package.version.is_some())?;
-                let calls = match &self.called_from {
-                    Some(line) => format!(", which {line} calls"),
-                    None => String::new(),
+                // Who is called by the program decides what is called further in.
+                let (calls, whose) = match (&self.called_from, &self.through) {
+                    (Some(line), Some(Through { package, function })) => {
+                        (format!(", which {function} calls for {line}"), package.name)
+                    }
+                    (Some(line), None) => (format!(", which {line} calls"), "it"),
+                    (None, _) => (String::new(), "it"),
                 };
                 Some(format!(
-                    "This is code of {package}{calls}. See whether it has an option or another call that does without, or call \
-                     it less often; else report these counts to its authors."
+                    "This is code of {package}{calls}. See whether {whose} has an option or another call that does without, or \
+                     call it less often; else report these counts to its authors."
                 ))
             }
         }

@@ -5,11 +5,11 @@
 //! rule gets from a place the part of it that is made for some purpose: its copies, its growing buffers.
 
 use crate::cost;
-use crate::foreign::Foreign;
+use crate::foreign::{Foreign, Through};
 use crate::name::{base, with_type};
 use crate::purpose::{Call, Purpose, call, is_copy};
 use crate::source::LineOf;
-use heapwise_analysis::owner::{Owner, package_of};
+use heapwise_analysis::owner::{Owner, Package, package_of};
 use heapwise_analysis::{Analysis, Frame, Nanos, Site, SiteId};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -144,10 +144,12 @@ fn place<'a>(stack: &[Frame<'a>], at: usize, user: usize) -> Place<'a> {
     let own = name_of(&stack[at..]);
     let foreign = is_foreign.then(|| {
         let caller = stack[user];
+        let package = package_of_frame(&frame);
         Foreign {
-            package: package_of(frame.file, frame.module.map(|module| module.path.as_str())),
+            package,
             called_from: (caller.owner == Owner::User)
                 .then(|| label(name_of(&stack[user..]), caller.file.zip(caller.line))),
+            through: package.and_then(|package| through(&stack[at..user], package)),
         }
     });
     Place {
@@ -161,6 +163,24 @@ fn place<'a>(stack: &[Frame<'a>], at: usize, user: usize) -> Place<'a> {
         language: language(stack, &frame),
         seen: Vec::new(),
     }
+}
+
+fn package_of_frame<'a>(frame: &Frame<'a>) -> Option<Package<'a>> {
+    package_of(frame.file, frame.module.map(|module| module.path.as_str()))
+}
+
+/// What the program calls, of the frames between a place and it, if that is another package than the place's.
+fn through<'a>(frames: &[Frame<'a>], package: Package<'a>) -> Option<Through<'a>> {
+    let of_others = |frame: &&Frame<'a>| frame.owner == Owner::Dependency;
+    let called = frames.iter().rev().find(of_others).and_then(package_of_frame)?;
+    if called.name == package.name || called.version.is_none() {
+        return None;
+    }
+    // Where it goes on to other packages.
+    let at = frames.iter().position(|frame| of_others(&frame) && package_of_frame(frame) == Some(called))?;
+    let frame = frames[at];
+    let function = format!("{} of {called}", name_of(&frames[at..]));
+    Some(Through { package: called, function: label(&function, frame.file.zip(frame.line)) })
 }
 
 /// `solve_round (v01_simple.rs:92)`

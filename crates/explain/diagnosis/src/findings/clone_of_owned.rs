@@ -303,6 +303,30 @@ mod tests {
     }
 
     #[test]
+    fn the_package_that_the_program_calls_is_the_one_to_ask() {
+        let mut p = Program::default();
+        let mut stack =
+            user(CLONE, "regex_automata::all|/r/registry/src/i/regex-automata-0.4.14/src/util.rs|217");
+        stack.extend([
+            "regex::captures|/r/registry/src/i/regex-1.12.4/src/string.rs|356",
+            "elasticlunr::stem|/r/registry/src/i/elasticlunr-rs-3.0.2/src/en.rs|238",
+            "elasticlunr::add_doc|/r/registry/src/i/elasticlunr-rs-3.0.2/src/lib.rs|331",
+            "app::search|/u/src/main.rs|12",
+        ]);
+        let look = p.stack(&stack);
+        for _ in 0..300_000 {
+            let block = p.alloc(look, 20);
+            p.free(block);
+        }
+        let remedy = p.only("clone-of-owned").remedy;
+        let chain = "code of regex-automata 0.4.14, which stem of elasticlunr-rs 3.0.2 (en.rs:238) calls for search (main.rs:12).";
+        assert!(
+            remedy.contains(chain) && remedy.contains("See whether elasticlunr-rs has an option"),
+            "{remedy}"
+        );
+    }
+
+    #[test]
     fn in_an_interpreter_nothing_is_advised() {
         let mut p = Program::default();
         p.module("/r/.pyenv/versions/3.12.1/bin/python3.12");
