@@ -48,7 +48,8 @@ pub(super) static RECOGNISED: &[Family] = &[
     Family {
         name: "Boehm GC",
         symbols: &[Exact("GC_malloc"), Exact("GC_gcollect")],
-        texts: &["GC_INITIAL_HEAP_SIZE"],
+        // Only the library reads it; programs set others, such as GC_INITIAL_HEAP_SIZE.
+        texts: &["GC_PRINT_STATS\0"],
         ..runtime("look at it with GC_PRINT_STATS=1; heapwise records the C library's heap only")
     },
     Family {
