@@ -107,7 +107,7 @@ fn hint(
             false => "No stack has a line of source: the program was built without line tables.".to_owned(),
         };
     }
-    let mut text = "Each allocation counts for the file of the nearest line that is your own; with callees: for each file in \
+    let mut text = "Files with the largest share of all allocations, or of the live peak, come first. Each allocation counts for the file of the nearest line that is your own; with callees: for each file in \
                     its stack. heapwise annotate FILE PATH shows the lines of a file; the end of its path is enough."
         .to_owned();
     if !options.full && !others.is_empty() {
