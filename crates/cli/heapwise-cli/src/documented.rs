@@ -90,7 +90,8 @@ fn refusal(arguments: &[String]) -> Option<String> {
             .or_else(|| list(args.with.as_deref())),
         Command::Replay(args) => list(args.with.as_deref()),
         Command::Tune(args) => {
-            let goal = args.goal.parse::<heapwise_trial::tune::Goal>().err().map(|error| error.to_string());
+            let goal = args.goal.as_deref().map(str::parse::<heapwise_trial::tune::Goal>);
+            let goal = goal.and_then(|goal| Some(goal.err()?.to_string()));
             goal.or_else(|| list(args.with.as_deref()))
         }
         _ => None,

@@ -55,6 +55,14 @@ pub struct Diagnosis {
     pub withheld: Vec<&'static str>,
 }
 
+/// Whether the program held mostly unused memory for a good part of its run, and still did at the end; `false` where pages were not
+/// looked at.
+pub fn holds_unused_memory(analysis: &Analysis) -> bool {
+    let accounting = &analysis.accounting;
+    let Some(peak) = &accounting.at_peak else { return false };
+    idle::idles(analysis, peak, accounting.at_end.as_ref().unwrap_or(peak))
+}
+
 /// Looks for all known problems with heaps.
 pub fn diagnose(analysis: &Analysis) -> Diagnosis {
     diagnose_with_source(analysis, NO_LINES)

@@ -28,10 +28,11 @@ pub(crate) struct TuneArgs {
     // That one of both is needed is said later, in a line that names both.
     #[arg(value_name = "FILE")]
     pub(crate) recording: Option<PathBuf>,
-    /// What to minimise: rss, rss-after, cpu, latency, balanced, or weights such as rss=2,cpu=1.
+    /// What to minimise: rss, rss-after, cpu, latency, batch, balanced, or weights such as rss=2,cpu=1 [default: batch for a program
+    /// that ends when its work is done, balanced for one that goes on].
     // Parsed later, for an error in one line.
-    #[arg(long, value_name = "GOAL", default_value = "balanced")]
-    pub(crate) goal: String,
+    #[arg(long, value_name = "GOAL")]
+    pub(crate) goal: Option<String>,
     /// The baseline, which everything is compared with [default: the allocator that the recorded program had].
     #[arg(long, value_name = "CANDIDATE")]
     pub(crate) baseline: Option<String>,

@@ -27,8 +27,8 @@ const SEED: u64 = 0x7e57;
 
 /// Searches.
 pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
-    let goal: Goal =
-        args.goal.parse().map_err(|error| Failure::new(exit::USAGE, anyhow!("--goal: {error}")))?;
+    let goal = args.goal.as_deref().map(str::parse).transpose();
+    let goal: Option<Goal> = goal.map_err(|error| Failure::new(exit::USAGE, anyhow!("--goal: {error}")))?;
     let inputs = args.recording.as_deref();
     result::check_page(args.form, &args.destination, inputs.as_slice(), Path::new("tune.html"))?;
     let asked = asked(args)?;
@@ -47,6 +47,7 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     let memory = crate::replay::memory_for(&script, args.memory)?;
     let candidates =
         candidates(&asked, analysis.called_main(&analysis.processes[process]), recording.made_by())?;
+    let goal = goal.unwrap_or_else(|| Goal::of_program(goes_on(args, &analysis, process)));
     let found = look_for((&script, memory), (&analysis, process), goal, candidates, args, own, &interrupted);
     if let Some(trouble) = &found.baseline().trouble {
         let now = &found.baseline().candidate;
@@ -91,6 +92,14 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
         return Ok(exit::INTERRUPTED);
     }
     Ok(untried.as_ref().map_or(exit::SUCCESS, confirm::code))
+}
+
+/// Whether the program is a service, or waits for long with memory that it no longer uses, as far as can be seen.
+fn goes_on(args: &TuneArgs, analysis: &Analysis, process: usize) -> bool {
+    let is_driven = args.drive.ready.is_some() || args.drive.load.is_some() || args.drive.settle.is_some();
+    is_driven
+        || analysis.processes[process].still_running
+        || heapwise_diagnosis::holds_unused_memory(analysis)
 }
 
 /// What the command line says about candidates.

@@ -108,7 +108,14 @@ fn lead(tuned: &Tuned<'_>) -> String {
         format!(", then {} on more of them", then.join(" and "))
     };
     let calls = count(found.counts.calls());
-    format!("Looked for little {}: {how_many} candidates on replays of {calls} calls{then}.", goal(tuned))
+    let batch = match found.goal.is_of_batch() {
+        true => " What is resident when the work is done does not count (--goal balanced counts it).",
+        false => "",
+    };
+    format!(
+        "Looked for little {}: {how_many} candidates on replays of {calls} calls{then}.{batch}",
+        goal(tuned)
+    )
 }
 
 /// The goal in words.

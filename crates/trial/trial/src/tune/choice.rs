@@ -6,6 +6,7 @@ use crate::tune::on_program::OnProgram;
 use crate::tune::score::Score;
 use crate::tune::search::{Found, Ranked};
 use heapwise_allocators::Candidate;
+use std::collections::HashMap;
 
 /// How sure a recommendation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,6 +165,17 @@ pub(crate) fn shortlist(found: &Found, most: usize) -> Vec<&Ranked> {
             let faults = has_many_faults(a, base).cmp(&has_many_faults(b, base));
             faults.then(settings(a).cmp(&settings(b))).then(besides)
         });
+        // What a replay cannot know, such as what the caches make of where blocks lie, differs more between allocators than between
+        // settings of one: so of those that are alike each allocator's best comes before any other's second.
+        let mut of_allocator: HashMap<&str, usize> = HashMap::new();
+        let mut in_turns: Vec<(usize, &Ranked)> = Vec::with_capacity(alike);
+        for &ranked in &better[..alike] {
+            let seen = of_allocator.entry(ranked.candidate.name()).or_default();
+            in_turns.push((*seen, ranked));
+            *seen += 1;
+        }
+        in_turns.sort_by_key(|(nth, _)| *nth);
+        better.splice(..alike, in_turns.into_iter().map(|(_, r)| r));
     }
     better.truncate(most);
     better
@@ -350,6 +362,24 @@ mod tests {
             |most| -> Vec<String> { found.shortlist(most).iter().map(|r| r.candidate.to_string()).collect() };
         assert_eq!(names(9), ["jemalloc", "mimalloc"]);
         assert_eq!(names(1), ["jemalloc"]);
+    }
+
+    #[test]
+    fn of_those_that_are_alike_each_allocator_is_tried_first_once() {
+        let found = found(
+            "rss",
+            &[
+                ("glibc", 100.0, 1.0),
+                ("jemalloc", 50.0, 1.0),
+                ("jemalloc:narenas=1", 50.0, 1.0),
+                ("jemalloc:narenas=2", 50.0, 1.0),
+                ("mimalloc:allow_thp=false", 50.0, 1.0),
+                ("snmalloc", 70.0, 1.0),
+            ],
+        );
+        let names: Vec<_> = found.shortlist(3).iter().map(|r| r.candidate.to_string()).collect();
+        assert_eq!((names[0].as_str(), names[1].as_str()), ("jemalloc", "mimalloc:allow_thp=false"));
+        assert!(names[2].starts_with("jemalloc:narenas"), "what is not alike comes last: {names:?}");
     }
 
     #[test]

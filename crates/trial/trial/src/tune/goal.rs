@@ -50,13 +50,30 @@ pub struct Goal {
 /// An invalid goal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "invalid goal {text:?}: expected rss, rss-after, cpu, latency, balanced, or weights such as rss=2,cpu=1"
+    "invalid goal {text:?}: expected rss, rss-after, cpu, latency, batch, balanced, or weights such as rss=2,cpu=1"
 )]
 pub struct GoalError {
     text: String,
 }
 
 impl Goal {
+    const BATCH: &'static str = "batch";
+
+    /// What counts of a program that nothing is known of but whether it goes on with memory that it no longer uses: of a service, or one
+    /// that waits, what stays resident counts as much as the peak does; one that ends by itself returns it.
+    ///
+    /// # Panics
+    /// Never: both are goals.
+    pub fn of_program(goes_on: bool) -> Self {
+        let name = if goes_on { "balanced" } else { Self::BATCH };
+        name.parse().expect("it is one of the goals")
+    }
+
+    /// Whether it is that of a program that ends by itself.
+    pub fn is_of_batch(&self) -> bool {
+        self.name == Self::BATCH
+    }
+
     /// The measures that count, with their weights.
     pub fn weights(&self) -> &[(Objective, f64)] {
         &self.weights
@@ -94,6 +111,9 @@ impl FromStr for Goal {
         let pairs: Vec<(Objective, f64)> = if text == "balanced" {
             // Memory twice: what is held for good, and what has to be there at worst.
             vec![(Objective::PeakRss, 1.0), (Objective::RssAfter, 1.0), (Objective::Cpu, 2.0)]
+        } else if text == Self::BATCH {
+            // When it has done its work it ends, and everything is returned.
+            vec![(Objective::PeakRss, 1.0), (Objective::Cpu, 1.0)]
         } else if let Some(measure) = named(text) {
             vec![(measure, 1.0)]
         } else {
@@ -128,6 +148,11 @@ mod tests {
         let goal: Goal = "rss=1,cpu=3".parse().expect("weights");
         assert_eq!((goal.weight(Objective::PeakRss), goal.weight(Objective::Cpu)), (0.25, 0.75));
         assert!(!goal.wants(Objective::Latency) && goal.main() == Objective::Cpu);
+        let batch = Goal::of_program(false);
+        assert!(
+            batch.is_of_batch() && !batch.wants(Objective::RssAfter) && batch.weight(Objective::Cpu) == 0.5
+        );
+        assert!(Goal::of_program(true).wants(Objective::RssAfter));
         let sum: f64 = "balanced".parse::<Goal>().expect("a name").weights().iter().map(|w| w.1).sum();
         assert!((sum - 1.0).abs() < 1e-9);
     }
