@@ -40,14 +40,14 @@ impl Stopwatch {
             (*words).measure_in
         };
         // Without a clock nothing is measured.
-        if left == 0 { Self(confined::ticks().unwrap_or(0)) } else { Self(0) }
+        if left == 0 { Self(confined::ticks_in_order().unwrap_or(0)) } else { Self(0) }
     }
 
     /// Ends, and leaves what was measured, at least 1, in the thread's words.
     #[inline(always)]
     pub(crate) fn stop(self, words: *mut ThreadWords) {
         if self.0 != 0 {
-            let ticks = confined::ticks().map_or(0, |now| now.wrapping_sub(self.0));
+            let ticks = confined::ticks_in_order().map_or(0, |now| now.wrapping_sub(self.0));
             // SAFETY: as in `start`.
             unsafe { (*words).ticks = u32::try_from(ticks).unwrap_or(u32::MAX).max(1) };
         }

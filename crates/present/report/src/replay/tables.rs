@@ -178,7 +178,10 @@ pub(super) fn latency(replay: &Replay<'_>) -> Option<Section> {
         })
         .collect();
     let columns = ["allocator", "p50", "p99", "p99.9", "p99.99", "free p50", "p99", "p99.9", "p99.99"];
-    section("How long calls take", "allocating, then freeing; with 15 ns for the clock", columns, rows)
+    let clock =
+        replay.trial.harness.map(|harness| format!("; with {:.0} ns for the clock", harness.bias_ns[0]));
+    let what = format!("allocating, then freeing{}", clock.unwrap_or_default());
+    section("How long calls take", &what, columns, rows)
 }
 
 /// How many of the slowest calls are shown for each candidate.

@@ -40,6 +40,18 @@ impl Histogram {
         self.total += count;
     }
 
+    /// How many are the longest `share` of all, and how many ticks they take together, by the middles of their classes.
+    pub(crate) fn longest(&self, share: f64) -> (u64, f64) {
+        let wanted = (self.total as f64 * share) as u64;
+        let (mut n, mut ticks) = (0, 0.0);
+        for (class, &count) in self.counts.iter().enumerate().rev() {
+            let taken = count.min(wanted - n);
+            n += taken;
+            ticks += taken as f64 * middle(class);
+        }
+        (n, ticks)
+    }
+
     /// The duration that a share of all does not exceed, in ticks; `None` if there are too few to distinguish it from the
     /// longest.
     pub(crate) fn quantile(&self, share: f64) -> Option<f64> {
@@ -90,5 +102,17 @@ mod tests {
         near(0.99, 990.0);
         assert_eq!(histogram.quantile(0.9999), None, "a thousand calls have no slowest ten-thousandth");
         assert_eq!(Histogram::default().quantile(0.5), None);
+    }
+
+    #[test]
+    fn the_longest_are_counted_from_the_top() {
+        let mut histogram = Histogram::default();
+        histogram.add(class(26), 990);
+        histogram.add(class(1 << 20), 6);
+        histogram.add(class(1 << 30), 4);
+        let (n, ticks) = histogram.longest(0.01);
+        assert!(n == 10 && (ticks / (4u64 << 30) as f64 - 1.0).abs() < 0.1, "{n} {ticks}");
+        assert_eq!(histogram.longest(0.004).0, 4);
+        assert_eq!(Histogram::default().longest(0.01), (0, 0.0));
     }
 }

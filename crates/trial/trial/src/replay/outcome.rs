@@ -67,6 +67,9 @@ pub struct CallTimes {
     pub timed: u64,
     /// Mean in nanoseconds, with what the replay itself takes.
     pub mean_ns: f64,
+    /// The same without the longest hundredth, some of which have interrupts in them. A median is no measure of a short call: clocks of
+    /// some processors go in steps of 10 ns.
+    pub usual_ns: f64,
     /// Quantiles in nanoseconds; `None` where too few calls were timed.
     pub p50_ns: Option<f64>,
     /// 99 %.

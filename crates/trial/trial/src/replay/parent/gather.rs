@@ -7,6 +7,9 @@ use crate::replay::script::Script;
 use crate::replay::shared::{KINDS, SLOWEST, Times};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// The share of calls that are not usual.
+const LONGEST: f64 = 0.01;
+
 fn get(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
@@ -23,10 +26,16 @@ fn times<'a>(of_threads: impl Iterator<Item = &'a Times>, ns_per_tick: f64) -> C
             histogram.add(class, count.load(Ordering::Relaxed).into());
         }
     }
+    let (n_longest, longest) = histogram.longest(LONGEST);
+    let n_usual = timed - n_longest.min(timed);
     let quantile = |share| histogram.quantile(share).map(|ticks| ticks * ns_per_tick);
     CallTimes {
         timed,
         mean_ns: if timed > 0 { ticks as f64 * ns_per_tick / timed as f64 } else { 0.0 },
+        usual_ns: match n_usual {
+            0 => 0.0,
+            n => (ticks as f64 - longest).max(0.0) * ns_per_tick / n as f64,
+        },
         p50_ns: quantile(0.5),
         p99_ns: quantile(0.99),
         p999_ns: quantile(0.999),

@@ -20,8 +20,8 @@ pub struct Harness {
 impl Harness {
     pub(super) fn new(timed: &Measured, untimed: &Measured) -> Self {
         let per_call = |m: &Measured| m.wall.0 as f64 / m.calls.max(1) as f64;
-        // The median: means contain interrupts, which are no part of the work.
-        let bias = |times: &crate::replay::outcome::CallTimes| times.p50_ns.unwrap_or(times.mean_ns);
+        // Interrupts are no part of the work.
+        let bias = |times: &crate::replay::outcome::CallTimes| times.usual_ns;
         Self {
             untimed_ns: per_call(untimed),
             ns: per_call(timed),

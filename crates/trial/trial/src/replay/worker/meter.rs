@@ -5,7 +5,7 @@
 
 use crate::replay::latency::class;
 use crate::replay::shared::{SLOWEST, Slow, ThreadState};
-use heapwise_collector::ticks::ticks;
+use heapwise_collector::ticks::ticks_in_order as ticks;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Kinds of calls, as places in [`ThreadState::times`].
