@@ -1,7 +1,7 @@
 //! A *trial*: one script under several candidates, side by side.
 //!
 //! The first round is for accounts and for the slowest calls; every call of it is timed. The rounds that count for the
-//! allocator's time follow, shuffled, with a quarter of the calls timed, so that the replay itself disturbs little. At last the
+//! allocator's time follow, shuffled, with an eighth of the calls timed, so that the replay itself disturbs little. At last the
 //! timed replays run in parallel, since most of what they do is to wait.
 
 mod cost;
@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// In rounds that count, every so manyth piece of a stream is timed.
-const TIME_EVERY: u32 = 4;
+const TIME_EVERY: u32 = 8;
 /// Timed replays that run in parallel on a processor: they sleep nearly all the time.
 const BESIDE: usize = 4;
 
