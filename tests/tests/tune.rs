@@ -59,6 +59,20 @@ fn ranked(found: &Value) -> Vec<&str> {
 }
 
 #[test]
+fn without_a_goal_it_is_that_of_a_program_that_ends_or_that_of_one_that_goes_on() {
+    let folder = run::private_folder();
+    let file = recorded(folder.path(), Path::new("/bin/ls"), &["/"]);
+    let line = [&file, "--with", "snmalloc", "--longest", "1s", "--format", "json"];
+    let found = json(&tune(folder.path(), &line));
+    assert_eq!(found["goal"]["name"], "batch");
+    assert_eq!(found["goal"]["weights"], serde_json::json!({ "rss": 0.5, "cpu": 0.5 }));
+    // Whoever asks for a rest after the load is asking about a server.
+    let found = json(&tune(folder.path(), &[&line[..], &["--settle", "10ms"]].concat()));
+    assert_eq!(found["goal"]["name"], "balanced");
+    assert_eq!(found["goal"]["weights"]["rss-after"], 0.25);
+}
+
+#[test]
 fn a_recording_is_enough_for_a_ranking_with_a_front_and_a_choice() {
     let folder = run::private_folder();
     let file = recorded(folder.path(), &retains(), &["3", "8000", "1"]);

@@ -60,7 +60,7 @@ fn usual(mut readings: Vec<u64>) -> u64 {
 
 /// The clock; 0 where there is none.
 #[inline(always)]
-pub fn ticks() -> u64 {
+fn ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: every x86-64 processor has the instruction.
     unsafe {
@@ -74,7 +74,7 @@ pub fn ticks() -> u64 {
 #[inline(always)]
 pub fn ticks_in_order() -> u64 {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: as in `ticks`, and so it is with the fences.
+    // SAFETY: every x86-64 processor has these instructions, none of which touches memory.
     unsafe {
         core::arch::x86_64::_mm_lfence();
         let ticks = core::arch::x86_64::_rdtsc();

@@ -295,6 +295,9 @@ mod tests {
     fn allocators_are_recognised_by_their_messages_where_there_are_no_names() {
         check_with(&[], &["<jemalloc>: "], &["jemalloc"]);
         check_with(&[], &["mimalloc: error: ", "<jemalloc>: "], &["jemalloc", "mimalloc"]);
+        // A program that sets a variable of Boehm's collector does not contain it.
+        check_with(&[], &["GC_INITIAL_HEAP_SIZE", "GC_INITIAL_HEAP_SIZE\0"], &[]);
+        check_with(&[], &["GC_PRINT_STATS\0"], &["Boehm GC"]);
         // Python brings mimalloc along, and has it in use in special builds only.
         check_with(&["_PyObject_Malloc"], &["mimalloc: error: "], &["pymalloc"]);
         check_with(&["runtime.mallocgc", "__rust_alloc"], &[], &["Go runtime", "Rust global allocator"]);

@@ -67,7 +67,7 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
         blocks.push(Block::line(Mark::Point, Words::of(Role::Strong, sentence.as_str())));
         blocks.push(Block::line(Mark::Nested, remedy.as_str()));
     }
-    blocks.extend(pins(subject));
+    blocks.extend(pins(subject, peak.rss.min(end.rss)));
     let process = if analysis.processes.len() > 1 { which(analysis, peak) } else { String::new() };
     vec![Section::new("Resident memory", blocks).aside(format!("what it consists of{process}"))]
 }
@@ -163,21 +163,18 @@ fn which(analysis: &Analysis, moment: &Breakdown) -> String {
     process.unwrap_or_default()
 }
 
-/// Places whose blocks keep mostly empty pages resident.
-fn pins<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = Block> + 'a {
-    let accounting = &subject.analysis.accounting;
-    let moments = [&accounting.at_peak, &accounting.at_end].into_iter().flatten();
-    let least = moments.map(|moment| moment.rss.0).min().unwrap_or(0) / PINNED_SHARE;
-    accounting.pinned.iter().filter(move |p| p.bytes.0 >= LEAST_PINNED.max(least)).take(MOST_PINS).filter_map(
-        |pinned| {
-            let text = format!(
-                "{} of free bytes in {} pages that only {} blocks of {} keep resident",
-                bytes(pinned.bytes.0),
-                count(pinned.pages),
-                count(pinned.blocks),
-                subject.rows.of(pinned.site)?.in_words()
-            );
-            Some(Block::line(Mark::Labelled("pinned"), text))
-        },
-    )
+/// Places whose blocks keep mostly empty pages resident, of so much that is resident.
+fn pins<'a>(subject: &'a Subject<'_>, rss: Bytes) -> impl Iterator<Item = Block> + 'a {
+    let least = LEAST_PINNED.max(rss.0 / PINNED_SHARE);
+    let pinned = subject.analysis.accounting.pinned.iter();
+    pinned.filter(move |p| p.bytes.0 >= least).take(MOST_PINS).filter_map(|pinned| {
+        let text = format!(
+            "{} of free bytes in {} pages that only {} blocks of {} keep resident",
+            bytes(pinned.bytes.0),
+            count(pinned.pages),
+            count(pinned.blocks),
+            subject.rows.of(pinned.site)?.in_words()
+        );
+        Some(Block::line(Mark::Labelled("pinned"), text))
+    })
 }

@@ -56,9 +56,12 @@ struct Fact<'a> {
 /// The place that leads in each measure that matters here: where calls take little time, what allocates does not.
 fn facts<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = Fact<'a>> {
     let is_of_time = short::is_about_time(subject);
-    let is_memory = |measure| matches!(measure, Measure::PeakBytes | Measure::LiveAtExitBytes);
-    let rankings = TABLES.iter().filter(move |ranking| is_of_time || is_memory(ranking.measure));
+    let rankings = TABLES.iter().filter(move |ranking| is_of_time || is_of_memory(ranking.measure));
     rankings.filter_map(|ranking| fact(subject, ranking))
+}
+
+fn is_of_memory(measure: Measure) -> bool {
+    matches!(measure, Measure::PeakBytes | Measure::LiveAtExitBytes)
 }
 
 fn fact<'a>(subject: &'a Subject<'_>, ranking: &Ranking) -> Option<Fact<'a>> {
@@ -74,8 +77,7 @@ fn fact<'a>(subject: &'a Subject<'_>, ranking: &Ranking) -> Option<Fact<'a>> {
         return None;
     }
     // What holds next to nothing of all memory holds nothing that could be gained.
-    let is_memory = matches!(measure, Measure::PeakBytes | Measure::LiveAtExitBytes);
-    if is_memory && part.saturating_mul(short::LEAST_HELD) < subject.analysis.memory.peak_rss.0 {
+    if is_of_memory(measure) && part.saturating_mul(short::LEAST_HELD) < subject.analysis.memory.peak_rss.0 {
         return None;
     }
     let part_of = format!("{} of", share(part, whole));

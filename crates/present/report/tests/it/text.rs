@@ -3,7 +3,8 @@
 use crate::sample::{Sampled, analysis};
 use crate::snapshot::compare;
 use heapwise_analysis::{
-    AllocatorInside, AllocatorNumber, Analysis, BlindSpot, Breakdown, Bytes, OfAllocator, Parts, Warning,
+    AllocatorInside, AllocatorNumber, Analysis, BlindSpot, Breakdown, Bytes, OfAllocator, Parts, Pinned,
+    Warning,
 };
 use heapwise_diagnosis::{Diagnosis, Estimate, Finding, Severity, diagnose};
 use heapwise_report::{SourceLines, Style, TextOptions, text};
@@ -310,6 +311,24 @@ fn what_was_not_recorded_stands_where_it_would_be_judged() {
     assert!(words.contains("peak RSS 40.0 MiB 60 % of 20.0 MiB at 0 ns unrecorded"), "{report}");
     assert!(words.contains("the peak of 40.0 MiB lay between two looks at the pages"), "{report}");
     assert!(!words.contains("at the peak"), "{report}");
+}
+
+#[test]
+fn a_place_that_pins_next_to_nothing_has_no_row() {
+    let mut analysis = analysis(&Sampled::default());
+    let look = |rss: u64| Some(Breakdown { rss: Bytes(rss), live: Bytes(rss), ..Breakdown::default() });
+    let site = analysis.sites()[0].id;
+    let mut rows = |pinned: u64, peak: u64, end: u64| {
+        (analysis.accounting.at_peak, analysis.accounting.at_end) = (look(peak), look(end));
+        analysis.accounting.pinned = vec![Pinned { site, bytes: Bytes(pinned), blocks: 1, pages: 1 }];
+        let report = heapwise_report::text(&analysis, &Default::default(), &TextOptions::default(), STYLE);
+        report.lines().filter(|line| line.trim_start().starts_with("pinned: ")).count()
+    };
+    let (kib, mib) = (1 << 10, 1 << 20);
+    assert_eq!(rows(63 * kib, 4 * mib, 4 * mib), 0, "too little for any program");
+    assert_eq!(rows(64 * kib, 4 * mib, 4 * mib), 1);
+    assert_eq!(rows(mib, 101 * mib, 101 * mib), 0, "less than a hundredth");
+    assert_eq!(rows(mib, 101 * mib, 100 * mib), 1, "a hundredth of what is resident at the end");
 }
 
 /// Two processes, one after the other, leave more than there ever was.

@@ -59,14 +59,28 @@ pub struct GoalError {
 impl Goal {
     const BATCH: &'static str = "batch";
 
+    /// Memory twice: what is held for good, and what has to be there at worst.
+    fn balanced() -> Self {
+        let weights = [(Objective::PeakRss, 1.0), (Objective::RssAfter, 1.0), (Objective::Cpu, 2.0)];
+        Self::of("balanced", weights.to_vec())
+    }
+
+    /// When it has done its work it ends, and everything is returned.
+    fn batch() -> Self {
+        Self::of(Self::BATCH, vec![(Objective::PeakRss, 1.0), (Objective::Cpu, 1.0)])
+    }
+
+    /// The weights are put into proportion.
+    fn of(name: &str, weights: Vec<(Objective, f64)>) -> Self {
+        let sum: f64 = weights.iter().map(|(_, weight)| weight).sum();
+        let weights = weights.into_iter().map(|(measure, weight)| (measure, weight / sum)).collect();
+        Self { name: name.to_owned(), weights }
+    }
+
     /// What counts of a program that nothing is known of but whether it goes on with memory that it no longer uses: of a service, or one
     /// that waits, what stays resident counts as much as the peak does; one that ends by itself returns it.
-    ///
-    /// # Panics
-    /// Never: both are goals.
     pub fn of_program(goes_on: bool) -> Self {
-        let name = if goes_on { "balanced" } else { Self::BATCH };
-        name.parse().expect("it is one of the goals")
+        if goes_on { Self::balanced() } else { Self::batch() }
     }
 
     /// Whether it is that of a program that ends by itself.
@@ -108,13 +122,12 @@ impl FromStr for Goal {
     fn from_str(text: &str) -> Result<Self, GoalError> {
         let failed = || GoalError { text: text.to_owned() };
         let named = |name: &str| Objective::ALL.into_iter().find(|m| m.name() == name);
-        let pairs: Vec<(Objective, f64)> = if text == "balanced" {
-            // Memory twice: what is held for good, and what has to be there at worst.
-            vec![(Objective::PeakRss, 1.0), (Objective::RssAfter, 1.0), (Objective::Cpu, 2.0)]
-        } else if text == Self::BATCH {
-            // When it has done its work it ends, and everything is returned.
-            vec![(Objective::PeakRss, 1.0), (Objective::Cpu, 1.0)]
-        } else if let Some(measure) = named(text) {
+        match text {
+            "balanced" => return Ok(Self::balanced()),
+            Self::BATCH => return Ok(Self::batch()),
+            _ => {}
+        }
+        let pairs: Vec<(Objective, f64)> = if let Some(measure) = named(text) {
             vec![(measure, 1.0)]
         } else {
             let pair = |part: &str| -> Option<(Objective, f64)> {
@@ -131,9 +144,7 @@ impl FromStr for Goal {
             }
             seen.push(*measure);
         }
-        let sum: f64 = pairs.iter().map(|(_, weight)| weight).sum();
-        let weights = pairs.into_iter().map(|(measure, weight)| (measure, weight / sum)).collect();
-        Ok(Self { name: text.to_owned(), weights })
+        Ok(Self::of(text, pairs))
     }
 }
 

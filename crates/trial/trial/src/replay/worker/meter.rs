@@ -5,7 +5,7 @@
 
 use crate::replay::latency::class;
 use crate::replay::shared::{SLOWEST, Slow, ThreadState};
-use heapwise_collector::ticks::ticks_in_order as ticks;
+use heapwise_collector::ticks::ticks_in_order;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Kinds of calls, as places in [`ThreadState::times`].
@@ -47,13 +47,13 @@ impl<'a> Meter<'a> {
     /// What comes now begins now.
     #[inline(always)]
     pub(super) fn begin(&mut self) {
-        self.before = ticks();
+        self.before = ticks_in_order();
     }
 
     /// A call has ended.
     #[inline(always)]
     pub(super) fn end(&mut self, kind: Kind, position: impl Fn() -> u64) {
-        let now = ticks();
+        let now = ticks_in_order();
         let taken = now.wrapping_sub(self.before);
         self.before = now;
         let times = &self.state.times[kind as usize];
