@@ -128,6 +128,8 @@ pub(crate) struct Times {
     pub(crate) timed: AtomicU64,
     /// Their ticks, but for those during which another process had the processor.
     pub(crate) ticks: AtomicU64,
+    /// Ticks of calls that waited for another thread, which are in the classes only.
+    pub(crate) waited_ticks: AtomicU64,
     /// Calls during which another process had the processor.
     pub(crate) disturbed: AtomicU64,
     pub(crate) classes: [AtomicU32; CLASSES],

@@ -17,25 +17,21 @@ fn get(counter: &AtomicU64) -> u64 {
 /// Times of a kind of call over all threads.
 fn times<'a>(of_threads: impl Iterator<Item = &'a Times>, ns_per_tick: f64) -> CallTimes {
     let mut histogram = Histogram::default();
-    let (mut timed, mut ticks, mut disturbed) = (0, 0, 0);
+    let (mut timed, mut ticks, mut waited_ticks, mut disturbed) = (0, 0, 0, 0);
     for times in of_threads {
         timed += get(&times.timed);
         ticks += get(&times.ticks);
+        waited_ticks += get(&times.waited_ticks);
         disturbed += get(&times.disturbed);
         for (class, count) in times.classes.iter().enumerate() {
             histogram.add(class, count.load(Ordering::Relaxed).into());
         }
     }
-    let (n_longest, longest) = histogram.longest(LONGEST);
-    let n_usual = timed - n_longest.min(timed);
     let quantile = |share| histogram.quantile(share).map(|ticks| ticks * ns_per_tick);
     CallTimes {
         timed,
         mean_ns: if timed > 0 { ticks as f64 * ns_per_tick / timed as f64 } else { 0.0 },
-        usual_ns: match n_usual {
-            0 => 0.0,
-            n => (ticks as f64 - longest).max(0.0) * ns_per_tick / n as f64,
-        },
+        usual_ns: histogram.mean_without_longest(LONGEST, ticks + waited_ticks) * ns_per_tick,
         p50_ns: quantile(0.5),
         p99_ns: quantile(0.99),
         p999_ns: quantile(0.999),

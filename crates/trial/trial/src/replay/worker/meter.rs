@@ -62,6 +62,7 @@ impl<'a> Meter<'a> {
                 Slowness::Own => {}
                 // It took so long, but was asleep: a wait for another thread is no processor time.
                 Slowness::Waited => {
+                    add(&times.waited_ticks, taken);
                     count(&times.classes[class(taken)]);
                     return;
                 }
