@@ -102,8 +102,8 @@ export function caveats(model: Model): HTMLElement | null {
       "li",
       { class: caveat.blind ? "blind" : "" },
       h("strong", {}, caveat.blind ? "Not seen: " : "Warning: "),
-      caveat.what,
-      caveat.hint ? h("span", { class: "note" }, ` ${caveat.hint}`) : null,
+      ...prose(caveat.what),
+      caveat.hint ? h("span", { class: "note" }, " ", ...prose(caveat.hint)) : null,
     )
   );
   if (captures > 0 && cut_captures / captures >= 0.01) {
