@@ -79,9 +79,15 @@ fn blocks_that_another_thread_frees_are_found() {
 #[test]
 fn the_first_version_of_the_contest_clones_too_much() {
     for allocator in ALLOCATORS {
-        // Enough rounds that what the program does besides, at its beginning, is a small part of its time.
-        let recorded = record(allocator, &["contest", "2000", "1", "40"]);
-        assert_eq!(first_finding(&recorded), "clone-of-owned", "{allocator}");
+        // Enough rounds that what the program does besides, at its beginning, is a small part of its time. What saves most is so by
+        // measured times, and another program may make some of one run longer: two of three runs agree.
+        let run = || first_finding(&record(allocator, &["contest", "2000", "1", "100"]));
+        let mut runs = vec![run(), run()];
+        if runs[0] != runs[1] {
+            runs.push(run());
+        }
+        let first = runs.iter().filter(|first| *first == "clone-of-owned").count();
+        assert!(first >= 2, "{allocator}: {runs:?}");
         let better = record(allocator, &["contest", "2000", "7", "5"]);
         assert!(
             !["clone-of-owned", "owned-deserialization"].contains(&&*first_finding(&better)),

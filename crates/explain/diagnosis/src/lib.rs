@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod alike;
 mod allocator;
 pub mod compare;
 mod cost;

@@ -23,6 +23,7 @@ mod small_boxes;
 mod temporary_box;
 mod temporary_collection;
 
+use crate::alike;
 use crate::cost::{Work, correction, of_work};
 use crate::finding::{Certainty, Estimate, Finding, Severity};
 use crate::foreign::InForeignCode;
@@ -127,6 +128,7 @@ pub(crate) fn all(
         time.0 = (time.0 as f64 * correction(analysis, &finding.sites)) as u64;
     }
     in_order(&mut found);
+    alike::most_calls_first(&mut found, in_calls);
     found
 }
 
