@@ -113,8 +113,6 @@ pub(crate) struct Ledger {
     pub(super) late: bool,
     /// Whether several threads have events in this epoch.
     pub(super) shared: bool,
-    /// Whether frees are to be looked at more closely: the epoch is late or shared, or there are open reconciler.
-    pub(super) unusual: bool,
     /// Whether there is more than one thread, or process. The only one's gauge is the overall one.
     pub(super) many: Many,
     pub(super) now_ns: u64,
@@ -183,7 +181,6 @@ impl Ledger {
         self.epoch = epoch;
         self.late = late;
         self.shared = shared;
-        self.unusual = late || shared;
         // Time does not go back for late events: what they changed was not known before now.
         self.now_ns = self.now_ns.max(now_ns);
         self.timeline.advance(self.now_ns, self.overall.bytes);
@@ -200,7 +197,6 @@ impl Ledger {
     #[cold]
     pub(crate) fn force(&mut self, thread: u32, event: &Event) {
         self.event::<true>(thread, event);
-        self.unusual |= self.reconciler.open;
     }
 
     #[inline(always)]

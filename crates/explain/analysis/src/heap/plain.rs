@@ -27,20 +27,20 @@ impl Ledger {
         ask_for(event, &self.processes[process as usize].blocks);
     }
 
-    /// Does the events one after another as long as they are plain: allocations by known stacks and frees, possible as
-    /// they come, in an epoch that one thread has for itself. Says how many it did. `looked_at` is of how many the blocks were looked
+    /// Does about `most` events one after another as long as they are plain: allocations by known stacks and frees, possible as
+    /// they come, with nothing done out of turn. Says how many it did. `looked_at` is of how many the blocks were looked
     /// at by then.
     ///
     /// PERF: this is [`Ledger::apply`] for nearly all events of nearly all recordings, with everything that changes at
     /// every event in local variables. It takes half as long; a test holds the two against each other.
     /// Where the budget has no room for a block that is freed by the next event, this counts both and that does not.
     #[inline(never)]
-    pub(crate) fn run(&mut self, thread: u32, events: &[Event], looked_at: &mut usize) -> usize {
-        if self.unusual || self.reconciler.open || self.sampling.is_on() {
+    pub(crate) fn run(&mut self, thread: u32, events: &[Event], most: usize, looked_at: &mut usize) -> usize {
+        if self.late || self.reconciler.open || self.sampling.is_on() {
             return 0;
         }
-        let many = self.many;
-        let process = self.threads[thread as usize].process as usize;
+        let (many, shared) = (self.many, self.shared);
+        let number = self.threads[thread as usize].process;
         let ProcessLedger {
             blocks,
             touched_pages,
@@ -48,7 +48,7 @@ impl Ledger {
             sites: sites_of_stacks,
             live: process_live,
             ..
-        } = &mut self.processes[process];
+        } = &mut self.processes[number as usize];
         let (has_others, site_allocators) = (self.has_others, self.site_allocators.as_slice());
         let sites = self.sites.as_mut_slice();
         let (now, mut peaks, mut overall) = (Tick::at(self.now_ns), self.peaks, self.overall);
@@ -58,7 +58,9 @@ impl Ledger {
         let mut last_call = self.threads[thread as usize].last_call;
         let mut counts = Totals::default();
         let mut done = 0;
-        while let Some(event) = events.get(done) {
+        while done < most
+            && let Some(event) = events.get(done)
+        {
             while *looked_at <= done + BEFORE
                 && let Some(next) = events.get(*looked_at)
             {
@@ -125,6 +127,9 @@ impl Ledger {
                     }
                     highest = highest.max(overall.bytes);
                     if is_temporary {
+                        if shared {
+                            self.reconciler.log_free((number, address.0), thread);
+                        }
                         counts.deallocations += 1;
                         counts.temporary_allocations += 1;
                         stats.deallocations += 1;
@@ -143,6 +148,9 @@ impl Ledger {
                 }
                 Event::Free { address, .. } => {
                     let Some(block) = blocks.remove(address.0) else { break };
+                    if shared {
+                        self.reconciler.log_free((number, address.0), thread);
+                    }
                     counts.deallocations += 1;
                     let stats = &mut sites[block.site as usize];
                     stats.deallocations += 1;
@@ -261,6 +269,8 @@ mod tests {
         #[test]
         fn the_fast_way_does_what_the_other_one_does(
             many in 0u8..3,
+            shared in any::<bool>(),
+            most in 1usize..50,
             epochs in proptest::collection::vec(
                 (0u32..2, proptest::collection::vec((0u64..40, 0u64..5000, 0u32..6, 0u8..6), 0..100)), 0..12),
         ) {
@@ -268,22 +278,31 @@ mod tests {
             for (i, (thread, steps)) in epochs.into_iter().enumerate() {
                 let (thread, events) = (if many == 0 { 0 } else { thread }, events(&steps));
                 let time = i as u64 * 100_000;
-                fast.open_epoch(i as u64, time, false, false);
-                slow.open_epoch(i as u64, time, false, false);
-                let impossible = events.iter().filter(|event| !slow.apply(thread, event)).count();
+                fast.open_epoch(i as u64 / 2, time, false, shared);
+                slow.open_epoch(i as u64 / 2, time, false, shared);
+                let do_or_force = |ledger: &mut Ledger, event| {
+                    let is_possible = ledger.apply(thread, event);
+                    if !is_possible {
+                        ledger.force(thread, event);
+                    }
+                    is_possible
+                };
+                let impossible = events.iter().filter(|event| !do_or_force(&mut slow, event)).count();
                 let (mut at, mut looked_at, mut refused) = (0, 0, 0);
                 while at < events.len() {
-                    let done = fast.run(thread, &events[at..], &mut looked_at);
+                    let done = fast.run(thread, &events[at..], most, &mut looked_at);
                     at += done;
                     looked_at -= done;
                     if let Some(event) = events.get(at) {
-                        refused += usize::from(!fast.apply(thread, event));
+                        refused += usize::from(!do_or_force(&mut fast, event));
                         at += 1;
                         looked_at = looked_at.saturating_sub(1);
                     }
                 }
                 prop_assert_eq!(refused, impossible);
             }
+            fast.close_epoch();
+            slow.close_epoch();
             prop_assert_eq!(facts(&mut fast), facts(&mut slow));
         }
     }

@@ -251,13 +251,7 @@ impl<O: Observer> Sequencer<O> {
             self.bear(thread, !was_created);
         }
         while stream.epoch == epoch {
-            let mut looked_at = stream.looked_at();
-            let plain = self.ledger.run(thread, stream.ahead(), &mut looked_at);
-            stream.note_looked_at(looked_at);
-            if plain > 0 {
-                self.observer.events(self.now, thread as usize, &stream.ahead()[..plain]);
-            }
-            stream.advance_by(plain);
+            self.run(stream, usize::MAX);
             let Some(event) = stream.front().filter(|_| stream.epoch == epoch) else { return };
             if matches!(event, Event::ThreadCreate { .. } | Event::ThreadJoin { .. }) {
                 self.note_thread(thread, event);
@@ -267,6 +261,19 @@ impl<O: Observer> Sequencer<O> {
             self.observer.events(self.now, thread as usize, std::slice::from_ref(event));
             stream.advance();
         }
+    }
+
+    /// Does at most about so many events of a thread as long as they are plain, and says how many it did.
+    #[inline(always)]
+    fn run(&mut self, stream: &mut Stream<'_>, most: usize) -> usize {
+        let mut looked_at = stream.looked_at();
+        let plain = self.ledger.run(stream.thread, stream.ahead(), most, &mut looked_at);
+        stream.note_looked_at(looked_at);
+        if plain > 0 {
+            self.observer.events(self.now, stream.thread as usize, &stream.ahead()[..plain]);
+            stream.advance_by(plain);
+        }
+        plain
     }
 
     /// Several threads have events in this epoch: whatever is possible next is taken, in turns.
@@ -333,11 +340,16 @@ impl<O: Observer> Sequencer<O> {
     #[inline]
     fn turn(&mut self, stream: &mut Stream<'_>, epoch: u64) -> (bool, bool) {
         let thread = stream.thread;
-        for n in 0..TURN {
+        let mut n = 0;
+        while stream.epoch == epoch {
+            n += self.run(stream, TURN - n);
             let event = match stream.front() {
                 Some(event) if stream.epoch == epoch => event,
-                _ => return (true, false),
+                _ => break,
             };
+            if n >= TURN {
+                return (true, true);
+            }
             if let Some(later) = stream.ahead().get(BEFORE) {
                 self.ledger.expect(thread, later);
             }
@@ -354,8 +366,9 @@ impl<O: Observer> Sequencer<O> {
             }
             self.observer.events(self.now, thread as usize, std::slice::from_ref(event));
             stream.advance();
+            n += 1;
         }
-        (true, true)
+        (true, false)
     }
 
     /// Nothing is possible: threads whose creation was not seen begin; if there is none, one event is forced.
