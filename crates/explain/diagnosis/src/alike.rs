@@ -14,8 +14,10 @@ pub(crate) fn most_calls_first(found: &mut [Finding], in_calls: impl Fn(&Finding
     while let Some(first) = rest.first() {
         let (severity, least) = (first.severity, first.estimate.time.0 as f64 * ALIKE);
         let is_alike = |other: &&Finding| {
-            let time = other.estimate.time.0;
-            in_calls(other) && other.severity == severity && time > 0 && time as f64 >= least
+            let (time, calls) = (other.estimate.time.0, other.estimate.requests());
+            // Where the calls stay, their number says nothing.
+            let counts = in_calls(other) && calls > 0 && time > 0;
+            counts && other.severity == severity && time as f64 >= least
         };
         let alike = rest.iter().take_while(is_alike).count();
         rest[..alike].sort_by_key(|finding| Reverse(finding.estimate.requests()));
@@ -74,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn time_that_no_call_takes_has_no_calls_to_be_ordered_by() {
+    fn time_that_no_call_takes_or_that_calls_take_which_stay_has_its_place_by_the_time() {
         let found =
             vec![finding("outside", Severity::High, 0, 100), finding("calls", Severity::High, 50, 90)];
         assert_eq!(ordered(found), ["outside", "calls"]);

@@ -31,11 +31,14 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     vec![Section::new(TITLE, blocks).aside(ASIDE)]
 }
 
-/// Those of some places in the whole list, in full.
-pub(super) fn some(subject: &Subject<'_>, places: &[usize]) -> Vec<Section> {
+/// Those of some places in the whole list, in full, behind what is to be said of all of them.
+pub(super) fn some(subject: &Subject<'_>, places: &[usize], of_all: Option<String>) -> Vec<Section> {
     let found = places.iter().filter_map(|&at| Some((at, subject.diagnosis.findings.get(at)?)));
     let mut blocks: Vec<Block> =
         found.map(|(at, found)| Block::Finding(finding(subject, at + 1, found))).collect();
+    if let (Some(of_all), false) = (of_all, blocks.is_empty()) {
+        blocks.insert(0, Block::line(Mark::Item, of_all));
+    }
     if !blocks.is_empty() {
         blocks.extend(withheld(subject.diagnosis));
     }

@@ -3,9 +3,10 @@
 use super::places::{self, TABLES};
 use super::{Subject, counted, findings};
 use crate::document::{Block, Mark, Section, Words};
-use crate::units::{bytes, share, time};
-use heapwise_analysis::Measure;
+use crate::units::{about, bytes, count, share, time};
+use heapwise_analysis::{Measure, SiteId};
 use heapwise_diagnosis::{Certainty, Estimate, Finding, Severity};
+use std::collections::HashSet;
 
 /// So many findings are shown, each in full.
 pub(super) const FINDINGS: usize = 3;
@@ -24,7 +25,7 @@ pub(super) fn first_findings(subject: &Subject<'_>) -> Vec<Section> {
     if first.is_empty() && !subject.diagnosis.findings.is_empty() && subject.options.top > 0 {
         return vec![findings::none(subject, nothing(subject))];
     }
-    findings::some(subject, &first)
+    findings::some(subject, &first, only_together(subject))
 }
 
 /// Where those that are shown are in the whole list.
@@ -37,10 +38,12 @@ fn shown(subject: &Subject<'_>) -> Vec<usize> {
 /// Findings that are worth it, by their places in the whole list.
 pub(super) fn worth(subject: &Subject<'_>) -> Vec<usize> {
     let all = &subject.diagnosis.findings;
-    let last = all.iter().rposition(|finding| is_worth(subject, finding));
+    let Some(last) = all.iter().rposition(|finding| is_worth(subject, finding)) else {
+        return if only_together(subject).is_some() { (0..all.len()).collect() } else { Vec::new() };
+    };
     // What matters more is not left out where something behind it is shown.
     let counts = |at: &usize| all[*at].severity > Severity::Low || is_worth(subject, &all[*at]);
-    (0..last.map_or(0, |last| last + 1)).filter(counts).collect()
+    (0..=last).filter(counts).collect()
 }
 
 /// Whether following a finding saves enough to begin with it. What has no estimate is for the reader to judge, unless it is a hint.
@@ -49,19 +52,65 @@ fn is_worth(subject: &Subject<'_>, finding: &Finding) -> bool {
     if *estimate == Estimate::default() {
         return finding.certainty > Certainty::Hint;
     }
-    let is_much = |part: u64, whole: u64| part > 0 && part.saturating_mul(WORTH) >= whole;
-    let requests = totals.allocations + totals.reallocations;
-    let saves_time = match time_in_calls(subject) {
+    is_much(saved(subject, finding), run(subject, finding))
+        || is_much(estimate.peak_bytes.0, totals.peak_live_bytes.0)
+}
+
+fn is_much(part: u64, whole: u64) -> bool {
+    part > 0 && part.saturating_mul(WORTH) >= whole
+}
+
+fn n_requests(subject: &Subject<'_>) -> u64 {
+    subject.analysis.totals.allocations + subject.analysis.totals.reallocations
+}
+
+/// What a finding saves of [`run`].
+fn saved(subject: &Subject<'_>, finding: &Finding) -> u64 {
+    let estimate = &finding.estimate;
+    match time_in_calls(subject) {
         // The estimate is of the call alone; what its share of all calls takes is another one, and the larger one counts.
         Some(spent) => {
-            let part = u128::from(spent) * u128::from(estimate.requests()) / u128::from(requests.max(1));
-            is_much(estimate.time.0.max(part as u64), subject.analysis.duration.0)
+            let requests = u128::from(n_requests(subject).max(1));
+            estimate.time.0.max((u128::from(spent) * u128::from(estimate.requests()) / requests) as u64)
         }
         // Time that is not in calls was measured all the same.
-        None if estimate.requests() == 0 => is_much(estimate.time.0, subject.analysis.duration.0),
-        None => is_much(estimate.requests(), requests),
-    };
-    saves_time || is_much(estimate.peak_bytes.0, totals.peak_live_bytes.0)
+        None if estimate.requests() == 0 => estimate.time.0,
+        None => estimate.requests(),
+    }
+}
+
+/// The time of the run, or all requests where the time of calls was not measured and the finding is about them.
+fn run(subject: &Subject<'_>, finding: &Finding) -> u64 {
+    match time_in_calls(subject) {
+        None if finding.estimate.requests() > 0 => n_requests(subject),
+        _ => subject.analysis.duration.0,
+    }
+}
+
+/// What to say where no finding saves enough time, but all of them do together. Each site counts once.
+fn only_together(subject: &Subject<'_>) -> Option<String> {
+    let (all, duration) = (&subject.diagnosis.findings, subject.analysis.duration.0);
+    time_in_calls(subject)?;
+    let (mut sites, mut together, mut n) = (HashSet::<SiteId>::new(), 0_u64, 0);
+    for finding in all {
+        if is_worth(subject, finding) {
+            return None;
+        }
+        if finding.sites.iter().all(|site| !sites.contains(site)) {
+            sites.extend(&finding.sites);
+            together = together.saturating_add(finding.estimate.time.0);
+            n += 1;
+        }
+    }
+    is_much(together, duration).then(|| {
+        format!(
+            "no finding saves {} of the time alone; {} together save {} of {}",
+            share(1, WORTH),
+            count(n),
+            about(together),
+            time(duration)
+        )
+    })
 }
 
 /// What to say if nothing is worth it.

@@ -3,8 +3,8 @@
 use crate::sample::{Sampled, analysis};
 use crate::snapshot::compare;
 use heapwise_analysis::{
-    AllocatorInside, AllocatorNumber, Analysis, BlindSpot, Breakdown, Bytes, OfAllocator, Parts, Pinned,
-    Warning,
+    AllocatorInside, AllocatorNumber, Analysis, BlindSpot, Breakdown, Bytes, Nanos, OfAllocator, Parts,
+    Pinned, SiteId, Warning,
 };
 use heapwise_diagnosis::{Diagnosis, Estimate, Finding, Severity, diagnose};
 use heapwise_report::{SourceLines, Style, TextOptions, text};
@@ -87,6 +87,31 @@ fn what_matters_more_stands_before_what_saves_enough() {
         report.contains("nothing here is worth a change") && !report.contains("matters more"),
         "{report}"
     );
+}
+
+#[test]
+fn findings_that_save_enough_together_only_are_shown_and_it_is_said() {
+    let analysis = analysis(&Sampled { takes: Some(1), ..Sampled::default() });
+    let mut diagnosis = diagnose(&analysis);
+    diagnosis.findings.truncate(1);
+    // Three of four that save a hundredth of the run each, one of them at the place of another.
+    let hundredth = Nanos(analysis.duration.0 / 100);
+    let of = |site: u32| Finding {
+        sites: vec![SiteId(site)],
+        title: format!("at site {site}"),
+        estimate: Estimate { allocations: 1, time: hundredth, ..Estimate::default() },
+        ..diagnosis.findings[0].clone()
+    };
+    let findings = [of(0), of(1), of(1)];
+    let report = |n: usize| {
+        let diagnosis = Diagnosis { findings: findings[..n].to_vec(), ..diagnosis.clone() };
+        text(&analysis, &diagnosis, &TextOptions { full: false, ..TextOptions::default() }, STYLE)
+    };
+    let together = report(3);
+    assert!(together.contains("no finding saves 2.0 % of the time alone; 2 together save "), "{together}");
+    assert!(together.contains("1. at site 0") && together.contains("2. at site 1"), "{together}");
+    let little = report(1);
+    assert!(little.contains("nothing here is worth a change") && !little.contains("together"), "{little}");
 }
 
 #[test]
