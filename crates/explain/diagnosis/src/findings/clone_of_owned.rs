@@ -108,9 +108,9 @@ fn remedy(input: &RuleInput<'_>, place: &Place<'_>, what: Purpose, callee: &str)
         (Language::Rust, Purpose::Cased) => {
             let condition = if callee.contains("ascii") { "Compare" } else { "If the texts are ASCII, compare" };
             format!(
-                "Sort with `sort_by_cached_key`, which makes one string for each value. {condition} without a new string, \
-                 `a.eq_ignore_ascii_case(b)`, or change the letters of one `String` that is kept: \
-                 `text.clear(); text.push_str(word); text.make_ascii_uppercase();`."
+                "{condition} without a new string, `a.eq_ignore_ascii_case(b)`, or change the letters of one `String` that is kept: \
+                 `text.clear(); text.push_str(word); text.make_ascii_uppercase();`. Where it is a key to sort by, \
+                 `sort_by_cached_key` makes one string for each value."
             )
         }
         (Language::Rust, Purpose::Path) if matches!(callee, "with_extension" | "with_file_name") => format!(
@@ -242,7 +242,7 @@ mod tests {
         const CHANGED: &str = "with_extension|/rustc/1/library/std/src/path.rs|2700";
         let cases = [
             (CASED, "If the texts are ASCII, compare without"),
-            (ASCII, "one string for each value. Compare without"),
+            (ASCII, "Compare without a new string"),
             (CHANGED, "path.set_extension(…);"),
         ];
         for (callee, wanted) in cases {

@@ -46,9 +46,10 @@ pub(super) fn some(subject: &Subject<'_>, places: &[usize], of_all: Option<Strin
 }
 
 /// What stands in the place of findings that are all too small.
-pub(super) fn none(subject: &Subject<'_>, why: String) -> Section {
-    let blocks = [Some(Block::line(Mark::Item, why)), withheld(subject.diagnosis)];
-    Section::new(TITLE, blocks.into_iter().flatten().collect::<Vec<_>>())
+pub(super) fn none(subject: &Subject<'_>, why: String, instead: impl Iterator<Item = Block>) -> Section {
+    let why = std::iter::once(Block::line(Mark::Item, why));
+    let blocks: Vec<Block> = why.chain(instead).chain(withheld(subject.diagnosis)).collect();
+    Section::new(TITLE, blocks)
 }
 
 /// Why something is not among them.

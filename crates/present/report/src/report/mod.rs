@@ -134,7 +134,7 @@ const SECTIONS: [Part; 11] = [
 const SHORT: [Part; 9] = [
     totals::sections,
     short::first_findings,
-    standouts::sections,
+    standouts::in_short,
     // The program itself has chosen these.
     marks::marks,
     marks::spans,

@@ -21,11 +21,12 @@ pub(super) const LEAST_HELD: u64 = 100;
 
 /// The most rewarding findings.
 pub(super) fn first_findings(subject: &Subject<'_>) -> Vec<Section> {
-    let first = shown(subject);
-    if first.is_empty() && !subject.diagnosis.findings.is_empty() && subject.options.top > 0 {
-        return vec![findings::none(subject, nothing(subject))];
-    }
-    findings::some(subject, &first, only_together(subject))
+    findings::some(subject, &shown(subject), only_together(subject))
+}
+
+/// Whether there are findings and none is shown since each saves too little.
+pub(super) fn shows_none(subject: &Subject<'_>) -> bool {
+    subject.options.top > 0 && !subject.diagnosis.findings.is_empty() && worth(subject).is_empty()
 }
 
 /// Where those that are shown are in the whole list.
@@ -118,6 +119,8 @@ pub(super) fn nothing(subject: &Subject<'_>) -> String {
     let verdict = match subject.diagnosis.unseen {
         // That is not the whole program.
         Some(_) => "of what is recorded, no",
+        // There is time to gain, if by nothing that is recognised.
+        None if time_in_calls(subject).is_some() && is_about_time(subject) => "no",
         None => "nothing here is worth a change: no",
     };
     let spent = spent(subject).map(|spent| format!("; {spent}")).unwrap_or_default();

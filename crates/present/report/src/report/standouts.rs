@@ -1,8 +1,8 @@
-//! Places that stand out, in words; for programs in which nothing else was found.
+//! Places that stand out, in words; for programs in which nothing else was found, or nothing that saves enough.
 
 use super::places::{Ranking, TABLES};
 use super::rows::Row;
-use super::{Subject, short};
+use super::{Subject, findings, short};
 use crate::document::{Block, Mark, Role, Section, Words};
 use crate::units::{bytes, count, share};
 use heapwise_analysis::{Measure, SiteId};
@@ -22,8 +22,7 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     if !subject.diagnosis.findings.is_empty() {
         return Vec::new();
     }
-    let line = |fact: Fact<'_>| Block::line(Mark::Item, format!("{} {}", fact.row.in_words(), fact.what));
-    let mut lines: Vec<Block> = facts(subject).map(line).collect();
+    let mut lines: Vec<Block> = facts(subject).map(|fact| line(&fact)).collect();
     if let Some(little) = short::little_to_gain(subject) {
         lines.insert(0, Block::line(Mark::Item, little));
     }
@@ -31,6 +30,16 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
         lines.insert(0, Block::line(Mark::Item, Words::of(Role::Caveat, ONLY_RECORDED)));
     }
     if lines.is_empty() { Vec::new() } else { vec![Section::new("Findings", lines)] }
+}
+
+/// The same for a terminal, where findings that save too little are left out.
+pub(super) fn in_short(subject: &Subject<'_>) -> Vec<Section> {
+    if !short::shows_none(subject) {
+        return sections(subject);
+    }
+    let is_of_time = short::is_about_time(subject);
+    let places = facts(subject).filter(|_| is_of_time).map(|fact| line(&fact));
+    vec![findings::none(subject, short::nothing(subject), places)]
 }
 
 /// Each place once, with all of its facts, in the order of the first of each.
@@ -51,6 +60,10 @@ struct Fact<'a> {
     row: &'a Row,
     measure: Measure,
     what: String,
+}
+
+fn line(fact: &Fact<'_>) -> Block {
+    Block::line(Mark::Item, format!("{} {}", fact.row.in_words(), fact.what))
 }
 
 /// The place that leads in each measure that matters here: where calls take little time, what allocates does not.

@@ -115,6 +115,22 @@ fn findings_that_save_enough_together_only_are_shown_and_it_is_said() {
 }
 
 #[test]
+fn where_calls_take_time_and_no_finding_saves_it_places_stand_out() {
+    for (takes, is_much) in [(1, false), (40, true)] {
+        let analysis = analysis(&Sampled { takes: Some(takes), ..Sampled::default() });
+        let mut diagnosis = diagnose(&analysis);
+        diagnosis.findings.truncate(1);
+        diagnosis.findings[0].estimate = Estimate { allocations: 1, ..Estimate::default() };
+        let options = TextOptions { full: false, ..TextOptions::default() };
+        let report = text(&analysis, &diagnosis, &options, STYLE);
+        let place = "contest::main (contest/src/main.rs:17) makes 50 % of all allocations";
+        assert_eq!(report.contains(place), is_much, "{report}");
+        assert_eq!(report.contains("nothing here is worth a change"), !is_much, "{report}");
+        assert!(report.contains("no finding saves 2.0 % of the time or of"), "{report}");
+    }
+}
+
+#[test]
 fn findings_come_with_the_source_line_if_it_is_there() {
     let code = "    let name = other.clone(); // \u{1b}[2J";
     let source =
