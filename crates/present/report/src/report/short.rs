@@ -4,7 +4,7 @@ use super::places::{self, TABLES};
 use super::{Subject, counted, findings};
 use crate::document::{Block, Mark, Section, Words};
 use crate::units::{about, bytes, count, share, time};
-use heapwise_analysis::{Measure, SiteId};
+use heapwise_analysis::{AllocatorTime, Measure, SiteId};
 use heapwise_diagnosis::{Certainty, Estimate, Finding, Severity};
 use std::collections::HashSet;
 
@@ -127,11 +127,13 @@ pub(super) fn nothing(subject: &Subject<'_>) -> String {
     format!("{verdict} finding saves {} of the time or of the live peak{spent}", share(1, WORTH))
 }
 
-/// What calls of the allocator take of the run, where that was measured.
+/// What calls of the allocator take of the run, where that was measured, and its error where that is large.
 fn spent(subject: &Subject<'_>) -> Option<String> {
-    let (spent, all) = (time_in_calls(subject)?, subject.analysis.duration.0);
+    let spent = measured(subject)?;
     let calls = if subject.diagnosis.unseen.is_some() { "its calls" } else { "calls of the allocator" };
-    Some(format!("{calls} take {} of {}", time(spent), time(all)))
+    let is_vague = spent.error.0.saturating_mul(2) > spent.time.0;
+    let error = if is_vague { format!(" (± {})", time(spent.error.0)) } else { String::new() };
+    Some(format!("{calls} take {}{error} of {}", time(spent.time.0), time(subject.analysis.duration.0)))
 }
 
 /// That there is little to gain, where calls of the allocator take little of the run, or blocks are next to nothing of what is resident.
@@ -147,9 +149,14 @@ pub(super) fn little_to_gain(subject: &Subject<'_>) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{part}{}", parts.join("; ")))
 }
 
-/// Nanoseconds in calls of the allocator, where that was measured.
+/// Time in calls of the allocator, where that was measured.
+fn measured(subject: &Subject<'_>) -> Option<AllocatorTime> {
+    subject.analysis.allocator_time().filter(|time| time.samples > 0)
+}
+
+/// Its nanoseconds.
 fn time_in_calls(subject: &Subject<'_>) -> Option<u64> {
-    subject.analysis.allocator_time().filter(|time| time.samples > 0).map(|spent| spent.time.0)
+    measured(subject).map(|spent| spent.time.0)
 }
 
 /// The places that cost most.
@@ -159,10 +166,11 @@ pub(super) fn first_places(subject: &Subject<'_>) -> Vec<Section> {
     ranking.and_then(|ranking| places::some(subject, ranking, PLACES)).into_iter().collect()
 }
 
-/// Whether calls of the allocator take enough time to be what a reader looks at first. Where it was not measured, counts are all
-/// that there is.
+/// Whether calls of the allocator take enough time to be what a reader looks at first: what they take at least counts, within the error of
+/// what was measured. Where it was not measured, counts are all that there is.
 pub(super) fn is_about_time(subject: &Subject<'_>) -> bool {
-    time_in_calls(subject).is_none_or(|spent| spent.saturating_mul(WORTH) >= subject.analysis.duration.0)
+    let least = measured(subject).map(|spent| spent.time.0.saturating_sub(spent.error.0));
+    least.is_none_or(|least| least.saturating_mul(WORTH) >= subject.analysis.duration.0)
 }
 
 /// What is left out.
