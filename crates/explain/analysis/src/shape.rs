@@ -64,6 +64,8 @@ pub(crate) struct WrapperShapes {
 struct Candidate {
     lines: FxHashSet<Line>,
     callers: FxHashMap<FunctionId, Caller>,
+    /// Whether it calls the allocator by functions without names, which may decide on the size.
+    is_through_nameless: bool,
 }
 
 /// Where a function calls the allocator: a line, or an address where there is none.
@@ -96,7 +98,7 @@ impl WrapperShapes {
         frames: impl Iterator<Item = &'a (StoredFrame, Owner)>,
         names: &Names,
     ) {
-        let mut is_direct = true;
+        let (mut is_direct, mut is_through_nameless) = (true, false);
         let mut at_place = None;
         for (at, (frame, owner)) in frames.take(place.saturating_add(1 + CALLERS_SEEN)).enumerate() {
             let id = frame.function_id();
@@ -106,7 +108,12 @@ impl WrapperShapes {
                 is_direct &= match owner {
                     Owner::System | Owner::Wrapper | Owner::Recorder => true,
                     Owner::CxxStd => is_new(),
-                    Owner::RustStd | Owner::Dependency | Owner::User => false,
+                    Owner::RustStd => false,
+                    // What a library does not export has no name in it: `fz_malloc` calls the allocator by such a function.
+                    Owner::Dependency | Owner::User => {
+                        is_through_nameless = true;
+                        frame.function.is_none()
+                    }
                 };
             } else if at == place {
                 let is_code = matches!(owner, Owner::User | Owner::Dependency);
@@ -121,7 +128,9 @@ impl WrapperShapes {
                     && let (Some(caller), Some((own, line))) = (id, at_place.filter(|_| is_direct))
                     && caller != own
                 {
-                    self.candidates.entry(own).or_default().add(line, caller, habit);
+                    let candidate = self.candidates.entry(own).or_default();
+                    candidate.add(line, caller, habit);
+                    candidate.is_through_nameless |= is_through_nameless;
                 }
             }
         }
@@ -158,7 +167,11 @@ impl Candidate {
     fn is_wrapper(&self, name: &str, first_call: Option<u32>) -> bool {
         let most = if name.is_empty() { MOST_BEFORE_WITHOUT_NAME } else { MOST_BEFORE };
         let decides_nothing = || first_call.is_some_and(|before| before <= most) && !self.has_one_size();
-        if self.callers.len() >= LEAST_CALLERS_OF_LIKELY && (sounds_like_one(name) || decides_nothing()) {
+        let is_often_called = self.callers.len() >= LEAST_CALLERS_OF_LIKELY;
+        if self.is_through_nameless {
+            return is_often_called && sounds_like_one(name);
+        }
+        if is_often_called && (sounds_like_one(name) || decides_nothing()) {
             return true;
         }
         let habits = self.callers.values().filter(|caller| caller.blocks >= LEAST_BLOCKS);

@@ -169,6 +169,22 @@ fn a_name_like_malloc_and_two_callers_are_enough() {
 }
 
 #[test]
+fn a_name_like_malloc_counts_with_a_function_without_a_name_in_between_as_well() {
+    let stacks_of = |own| -> Vec<Vec<&str>> {
+        let callers = ["pdf_new_array||", "pdf_new_dict||", "fz_new_buffer||"];
+        callers.map(|caller| vec!["||", CALLED_BY, own, CALLED_BY, caller]).into()
+    };
+    let places_of = |own| {
+        let stacks = stacks_of(own);
+        let sized: Vec<(&[&str], &[u64])> =
+            stacks.iter().map(Vec::as_slice).zip([&[24_u64, 24][..], &[80, 80], &[200, 200]]).collect();
+        places(&analysis_of("/usr/lib/libmupdf.so.28.5", &sized))
+    };
+    assert_eq!(places_of("fz_malloc||"), ["fz_new_buffer", "pdf_new_array", "pdf_new_dict"]);
+    assert_eq!(places_of("fz_intern||"), ["fz_intern"], "what has no name may decide on the size");
+}
+
+#[test]
 fn a_program_that_cargo_fetched_is_no_dependency_of_itself() {
     let alloc = "alloc|/rustc/1/library/alloc/src/alloc.rs|95";
     let of = "/home/u/.cargo/registry/src/index-1";

@@ -487,6 +487,11 @@ mod tests {
         let bare = "||/usr/bin/python3.11";
         assert_eq!(nearest(&[MALLOC, bare, call]), Some(2), "a name leads further");
         assert_eq!(nearest(&[MALLOC, module, call, "app::run|/u/src/a.rs|/a/app"]), Some(3));
+        let api =
+            "LGBM_DatasetCreateFromMats||/u/venv/lib/python3.11/site-packages/lightgbm/lib/lib_lightgbm.so";
+        let by_ctypes = "_call_function_pointer|/b/Modules/_ctypes/callproc.c|\
+                         /r/lib/python3.11/lib-dynload/_ctypes.cpython-311-x86_64-linux-gnu.so";
+        assert_eq!(nearest(&[MALLOC, api, by_ctypes, call]), Some(1), "not how it is called");
     }
 
     #[test]

@@ -141,7 +141,7 @@ pub(crate) fn is_installed(file: Option<&str>, module: &str) -> bool {
             .is_none_or(|file| !file.starts_with('/') || BUILDS.iter().any(|build| file.starts_with(build)))
 }
 
-/// Whether an object file is an interpreter or a virtual machine, of which its user writes programs but not the code.
+/// Whether an object file is an interpreter or a virtual machine, or a part of one, of which its user writes programs but not the code.
 pub(crate) fn is_interpreter(file: Option<&str>, module: &str) -> bool {
     const NAMES: &[&str] = &[
         "python",
@@ -184,8 +184,10 @@ pub(crate) fn is_interpreter(file: Option<&str>, module: &str) -> bool {
     let name = name.split_once(".so").map_or(name, |(name, _)| name);
     // What is left of `python3.11` and `libjulia-internal.so.1.10` has no version.
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
+    // What Python's own modules are in: `_ctypes` calls a library, which has more to say of what it does.
+    let is_part = module.contains("/lib-dynload/");
     let is_named = NAMES.contains(&name) || NAMES.contains(&bare);
-    is_named && !file.is_some_and(|file| is_beside(file, module))
+    (is_named || is_part) && !file.is_some_and(|file| is_beside(file, module))
 }
 
 /// Whether a source file and an object file are in the same tree, as where someone builds what he changes.
@@ -259,6 +261,7 @@ mod tests {
             "/opt/lib/libruby-3.1.so.3.1",
             "/opt/julia/lib/libjulia-internal.so.1.10",
             "/opt/php8.2",
+            "/r/.pyenv/versions/3.12.1/lib/python3.12/lib-dynload/_ctypes.cpython-312-x86_64-linux-gnu.so",
         ] {
             assert!(of("", module), "{module}");
         }

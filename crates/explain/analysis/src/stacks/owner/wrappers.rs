@@ -98,6 +98,14 @@ const FAMILIES: &[Family] = &[
     ),
     memory("", "pymalloc_alloc allocate_from_new_pool gc_alloc"),
     memory("", "PyType_GenericAlloc _PyType_AllocNoTrack"),
+    // NumPy, and by what it makes every array.
+    memory("PyDataMem_", "NEW NEW_ZEROED RENEW UserNEW UserNEW_ZEROED UserRENEW"),
+    memory("npy_alloc_", "cache cache_zero cache_dim"),
+    memory(
+        "PyArray_",
+        "New NewFromDescr NewFromDescr_int NewFromDescrAndBase NewLikeArray NewLikeArrayWithShape Empty Empty_int Zeros \
+         Zeros_int",
+    ),
     // Postgres.
     memory(
         "",
@@ -250,7 +258,16 @@ const CXX: &[&str] = &[
     "QArrayData::allocate2",
     "QArrayData::reallocateUnaligned",
     "absl::base_internal::LowLevelAlloc::Alloc",
+    "arrow::AllocateBuffer",
+    "arrow::AllocateResizableBuffer",
+    "arrow::BufferBuilder::Finish",
+    "arrow::BufferBuilder::Resize",
+    "arrow::PoolBuffer::Reserve",
+    "arrow::PoolBuffer::Resize",
 ];
+
+/// Class templates of which each function is one.
+const CXX_TEMPLATES: &[&str] = &["arrow::BaseMemoryPoolImpl<"];
 
 /// What a function wraps, if it is known as an allocation wrapper.
 pub fn wrapper_kind(function: &str) -> Option<WrapperKind> {
@@ -258,7 +275,8 @@ pub fn wrapper_kind(function: &str) -> Option<WrapperKind> {
     if function.contains("::") {
         let path = name.split('(').next().unwrap_or(name);
         let is_class_new = path.ends_with("::operator new") || path.ends_with("::operator new[]");
-        return (is_class_new || CXX.contains(&path)).then_some(WrapperKind::Memory);
+        let is_of_template = CXX_TEMPLATES.iter().any(|class| name.starts_with(class));
+        return (is_class_new || is_of_template || CXX.contains(&path)).then_some(WrapperKind::Memory);
     }
     // What cgo makes of `C.malloc`, with a hash in the middle.
     if name.starts_with("_cgo_") && name.ends_with("_Cfunc__Cmalloc") {
@@ -325,6 +343,10 @@ mod tests {
             "apr_palloc",
             "ztrymalloc_usable_internal",
             "sdsMakeRoomFor",
+            "PyDataMem_UserNEW_ZEROED",
+            "PyArray_NewFromDescr_int",
+            "arrow::PoolBuffer::Resize(long, bool)",
+            "arrow::BaseMemoryPoolImpl<arrow::(anonymous namespace)::MimallocAllocator>::Allocate(long)",
             "_array__reserve",
             "emalloc",
             "safe_malloc",
