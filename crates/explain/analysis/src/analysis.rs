@@ -25,6 +25,9 @@ use heapwise_trace::file::records::{
 };
 use heapwise_trace::file::tables::Symbols;
 
+/// So many measured calls say what all of them take; the mean of fewer is that of the slowest of them.
+const ENOUGH_MEASURED: u64 = 30;
+
 /// Everything that a recording says.
 #[derive(Debug)]
 pub struct Analysis {
@@ -323,8 +326,18 @@ impl Analysis {
         self.meta.interception == Interception::Inside
     }
 
-    /// Time that the allocator took for all sites, from the calls that were measured.
+    /// Time that the allocator took for all sites, from the calls that were measured, if these are enough: of a short program they are
+    /// mostly among the first of each thread, for which the allocator has to get its first pages.
     pub fn allocator_time(&self) -> Option<AllocatorTime> {
+        self.measured_time().filter(|time| time.samples >= ENOUGH_MEASURED)
+    }
+
+    /// Whether any call was measured: there are recordings without a clock.
+    pub fn has_measured_calls(&self) -> bool {
+        self.measured_time().is_some_and(|time| time.samples > 0)
+    }
+
+    fn measured_time(&self) -> Option<AllocatorTime> {
         let times: Vec<AllocatorTime> = self.sites.iter().filter_map(|site| site.allocator_time).collect();
         let squares: f64 = times.iter().map(|t| (t.error.0 as f64).powi(2)).sum();
         (!times.is_empty()).then(|| AllocatorTime {
@@ -339,7 +352,7 @@ impl Analysis {
     /// as it ran, times its threads.
     pub fn time_outside_allocator(&self, process: usize) -> Option<OutsideTime> {
         let all = self.end.as_ref()?.cpu_ns;
-        let outside = all.checked_sub(self.allocator_time()?.time.0).filter(|_| all > 0)?;
+        let outside = all.checked_sub(self.measured_time()?.time.0).filter(|_| all > 0)?;
         let process = self.processes.get(process)?;
         let is_alone = self.processes.len() == 1;
         let threads = self.threads.iter().filter(|thread| thread.process == process.index).count().max(1);

@@ -19,6 +19,9 @@ pub(super) const WORTH: u64 = 50;
 /// A place that holds less than one part in so many of all resident memory is not worth a line.
 pub(super) const LEAST_HELD: u64 = 100;
 
+/// A call takes less than this, but for few.
+const MOST_OF_CALL_NS: u64 = 1_000;
+
 /// The most rewarding findings.
 pub(super) fn first_findings(subject: &Subject<'_>) -> Vec<Section> {
     findings::some(subject, &shown(subject), only_together(subject))
@@ -151,7 +154,7 @@ pub(super) fn little_to_gain(subject: &Subject<'_>) -> Option<String> {
 
 /// Time in calls of the allocator, where that was measured.
 fn measured(subject: &Subject<'_>) -> Option<AllocatorTime> {
-    subject.analysis.allocator_time().filter(|time| time.samples > 0)
+    subject.analysis.allocator_time()
 }
 
 /// Its nanoseconds.
@@ -167,10 +170,14 @@ pub(super) fn first_places(subject: &Subject<'_>) -> Vec<Section> {
 }
 
 /// Whether calls of the allocator take enough time to be what a reader looks at first: what they take at least counts, within the error of
-/// what was measured. Where it was not measured, counts are all that there is.
+/// what was measured. Where too few were, all of them count as long ones; where none was, counts are all that there is.
 pub(super) fn is_about_time(subject: &Subject<'_>) -> bool {
-    let least = measured(subject).map(|spent| spent.time.0.saturating_sub(spent.error.0));
-    least.is_none_or(|least| least.saturating_mul(WORTH) >= subject.analysis.duration.0)
+    let least = match measured(subject) {
+        Some(spent) => spent.time.0.saturating_sub(spent.error.0),
+        None if subject.analysis.has_measured_calls() => n_requests(subject).saturating_mul(MOST_OF_CALL_NS),
+        None => return true,
+    };
+    least.saturating_mul(WORTH) >= subject.analysis.duration.0
 }
 
 /// What is left out.

@@ -69,12 +69,8 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
             }
         }
     }
-    if let Some(measured) = analysis.allocator_time().filter(|t| t.samples > 0) {
-        // One call alone says nothing of how far others lie apart.
-        let note = match measured.samples {
-            1 => "from 1 measured call".to_owned(),
-            samples => format!("± {}, from {} measured calls", time(measured.error.0), count(samples)),
-        };
+    if let Some(measured) = analysis.allocator_time() {
+        let note = format!("± {}, from {} measured calls", time(measured.error.0), count(measured.samples));
         row("in allocator", time(measured.time.0), note);
     }
     let pages = time_of_pages_again(analysis).0;
