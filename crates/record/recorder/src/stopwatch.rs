@@ -2,20 +2,32 @@
 //!
 //! Reading the processor's clock around every call would cost more than the calls. So the ring, whenever it is looked at
 //! anyhow (every few hundred events), chooses one of the next calls at random, and only that is measured. Without chance,
-//! always the same call would be measured of a loop whose events fill the ring in step.
+//! always the same call would be measured of a loop whose events fill the ring in step. A thread's first calls take longest, since the
+//! allocator and the thread's memory are new to it, so the first time one of as many is chosen as come until the ring is looked at again.
 
 use crate::arch::tls::{self, ThreadWords};
 use crate::confined;
 
-/// Binary logarithm of the number of calls of which one is chosen.
+/// Binary logarithm of the number of calls of which one is chosen. PERF: those before the chosen one are counted.
 const LOTS_BITS: u32 = 5;
+/// The same of a thread's first calls.
+const FIRST_LOTS_BITS: u32 = 8;
 
-/// Chooses one of the following calls of this thread. `seed` is different each time.
-pub(crate) fn choose(seed: u64) {
-    // The golden ratio's multiplier spreads neighbouring seeds evenly.
-    let lot = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - LOTS_BITS);
+/// Chooses one of the following calls of this thread. `head` is how many bytes were written to its ring, another number each time.
+pub(crate) fn choose(head: u64) {
+    let words = tls::words();
+    let in_calls = lot(head, words as u64) + 1;
     // SAFETY: this thread's own word, written as a whole; no reference to it lives.
-    unsafe { (*tls::words()).measure_in = lot as u32 + 1 };
+    unsafe { (*words).measure_in = in_calls };
+}
+
+/// The chosen call, from 0 on. `thread` is different for threads of a process, all of which begin with the same head.
+fn lot(head: u64, thread: u64) -> u32 {
+    let bits = if head == 0 { FIRST_LOTS_BITS } else { LOTS_BITS };
+    // The golden ratio's multiplier spreads neighbouring numbers evenly, and addresses are multiples of large powers of two.
+    let spread = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let thread = spread(thread).rotate_left(u64::BITS / 2);
+    (spread(head ^ thread) >> (u64::BITS - bits)) as u32
 }
 
 /// A measurement that may be under way.
@@ -57,6 +69,21 @@ impl Stopwatch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn any_of_the_calls_is_chosen_and_of_a_threads_first_ones_one_of_more() {
+        // Threads' words are as far apart as their stacks.
+        let threads = || (0..4096_u64).map(|i| 0x7f00_0000_0780 + i * (8 << 20));
+        for (head, lots) in [(0, 256), (4096, 32), (40_960, 32)] {
+            let mut chosen = vec![0; lots];
+            threads().for_each(|thread| chosen[lot(head, thread) as usize] += 1);
+            let even = 4096 / lots;
+            assert!(chosen.iter().all(|&n| n >= even / 4 && n <= even * 4), "{head}: {chosen:?}");
+        }
+        let of_one: std::collections::HashSet<u32> =
+            (1..1000).map(|n| lot(n * 4096, 0x7f00_0000_0780)).collect();
+        assert_eq!(of_one.len(), 32);
+    }
 
     #[test]
     fn only_the_chosen_call_is_measured() {
