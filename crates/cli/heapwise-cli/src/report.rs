@@ -192,8 +192,9 @@ fn render_with(analysis: &Analysis, look: &Look, style: Style, sources: Option<&
         Format::Html => {
             let sources = sources.map(|sources| sources.as_ref() as &dyn Sources);
             let matrix = ThreadMatrix::of(analysis);
-            let times: Option<Vec<_>> =
-                analysis.sites().iter().map(|site| site.allocator_time.map(|t| t.time)).collect();
+            let times: Option<Vec<_>> = analysis
+                .allocator_time()
+                .and_then(|_| analysis.sites().iter().map(|site| Some(site.allocator_time?.time)).collect());
             let options = HtmlOptions {
                 folder: folder.as_deref(),
                 sources,

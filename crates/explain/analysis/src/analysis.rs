@@ -332,12 +332,8 @@ impl Analysis {
         self.measured_time().filter(|time| time.samples >= ENOUGH_MEASURED)
     }
 
-    /// Whether any call was measured: there are recordings without a clock.
-    pub fn has_measured_calls(&self) -> bool {
-        self.measured_time().is_some_and(|time| time.samples > 0)
-    }
-
-    fn measured_time(&self) -> Option<AllocatorTime> {
+    /// The same from however few calls were measured.
+    pub fn measured_time(&self) -> Option<AllocatorTime> {
         let times: Vec<AllocatorTime> = self.sites.iter().filter_map(|site| site.allocator_time).collect();
         let squares: f64 = times.iter().map(|t| (t.error.0 as f64).powi(2)).sum();
         (!times.is_empty()).then(|| AllocatorTime {

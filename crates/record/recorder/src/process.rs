@@ -482,10 +482,10 @@ impl Default for Process {
 const WAIT_STEP_NS: u64 = 5_000_000;
 
 impl Waiting for Process {
-    fn looked_up(&self, head: u64) {
+    fn looked_up(&self, head: u64, is_first: bool) {
         // Of a sample, the time in the allocator is not known.
         if !self.is_sampling() {
-            stopwatch::choose(head);
+            stopwatch::choose(head, is_first);
         }
         // The clock orders threads only as finely as it moves, so busy threads move it.
         if self.threaded.load(Ordering::Relaxed) != 0 {

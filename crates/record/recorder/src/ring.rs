@@ -34,8 +34,8 @@ pub enum Patience {
 
 /// What the writer of a ring needs of the process and the thread when it checks the collector's progress.
 pub trait Waiting {
-    /// Called when the writer checks the progress, at this position.
-    fn looked_up(&self, head: u64);
+    /// Called when the writer checks the progress, at this position: for the first time, or again.
+    fn looked_up(&self, head: u64, is_first: bool);
     /// Ends the collector's sleep.
     fn wake_collector(&self);
     /// How this thread may wait.
@@ -53,6 +53,7 @@ pub struct Producer<'ring> {
     data: *const AtomicU64,
     mask: u64,
     head: u64,
+    /// Where to look at the progress next; 0 if nothing was written yet.
     stop: u64,
     header: Option<&'ring RingHeader>,
     /// The tail at which waiting was in vain; do not wait again before it moves.
@@ -64,7 +65,7 @@ impl<'ring> Producer<'ring> {
     pub fn new(header: &'ring RingHeader, words: &'ring [AtomicU64]) -> Self {
         let head = header.head.load(Ordering::Relaxed);
         let mask = words.len() as u64 - 1;
-        Self { data: words.as_ptr(), mask, head, stop: head, header: Some(header), gave_up_at: None }
+        Self { data: words.as_ptr(), mask, head, stop: 0, header: Some(header), gave_up_at: None }
     }
 
     /// Writes an event, or counts it as lost.
@@ -130,8 +131,9 @@ impl<'ring> Producer<'ring> {
             tail = self.wait_for_room(header, waiting);
         }
         let full_at = tail.wrapping_add(capacity - RESERVE);
+        let is_first = self.stop == 0;
         self.stop = full_at.min((self.head + 1).next_multiple_of(CHECK_BYTES));
-        waiting.looked_up(self.head);
+        waiting.looked_up(self.head, is_first);
         self.head < full_at
     }
 

@@ -13,17 +13,17 @@ const LOTS_BITS: u32 = 5;
 /// The same of a thread's first calls.
 const FIRST_LOTS_BITS: u32 = 8;
 
-/// Chooses one of the following calls of this thread. `head` is how many bytes were written to its ring, another number each time.
-pub(crate) fn choose(head: u64) {
+/// Chooses one of the following calls of this thread, which may be its first ones. `head` is how many bytes were written to its ring,
+/// another number each time.
+pub(crate) fn choose(head: u64, is_first: bool) {
     let words = tls::words();
-    let in_calls = lot(head, words as u64) + 1;
+    let in_calls = lot(head, words as u64, if is_first { FIRST_LOTS_BITS } else { LOTS_BITS }) + 1;
     // SAFETY: this thread's own word, written as a whole; no reference to it lives.
     unsafe { (*words).measure_in = in_calls };
 }
 
-/// The chosen call, from 0 on. `thread` is different for threads of a process, all of which begin with the same head.
-fn lot(head: u64, thread: u64) -> u32 {
-    let bits = if head == 0 { FIRST_LOTS_BITS } else { LOTS_BITS };
+/// The chosen call, from 0 on, of `2^bits`. `thread` is different for threads of a process, most of which begin with the same head.
+fn lot(head: u64, thread: u64, bits: u32) -> u32 {
     // The golden ratio's multiplier spreads neighbouring numbers evenly, and addresses are multiples of large powers of two.
     let spread = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let thread = spread(thread).rotate_left(u64::BITS / 2);
@@ -74,14 +74,16 @@ mod tests {
     fn any_of_the_calls_is_chosen_and_of_a_threads_first_ones_one_of_more() {
         // Threads' words are as far apart as their stacks.
         let threads = || (0..4096_u64).map(|i| 0x7f00_0000_0780 + i * (8 << 20));
-        for (head, lots) in [(0, 256), (4096, 32), (40_960, 32)] {
-            let mut chosen = vec![0; lots];
-            threads().for_each(|thread| chosen[lot(head, thread) as usize] += 1);
-            let even = 4096 / lots;
+        for (head, bits) in
+            [(0, FIRST_LOTS_BITS), (8192, FIRST_LOTS_BITS), (4096, LOTS_BITS), (40_960, LOTS_BITS)]
+        {
+            let mut chosen = vec![0; 1 << bits];
+            threads().for_each(|thread| chosen[lot(head, thread, bits) as usize] += 1);
+            let even = 4096 >> bits;
             assert!(chosen.iter().all(|&n| n >= even / 4 && n <= even * 4), "{head}: {chosen:?}");
         }
         let of_one: std::collections::HashSet<u32> =
-            (1..1000).map(|n| lot(n * 4096, 0x7f00_0000_0780)).collect();
+            (1..1000).map(|n| lot(n * 4096, 0x7f00_0000_0780, LOTS_BITS)).collect();
         assert_eq!(of_one.len(), 32);
     }
 

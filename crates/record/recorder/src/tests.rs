@@ -3,7 +3,7 @@
 use crate::arch::entry::Entry;
 use crate::arch::tls::ThreadWords;
 use crate::process::Process;
-use crate::ring::{Patience, Waiting};
+use crate::ring::{Patience, Producer, Waiting};
 use crate::thread::ThreadState;
 use crate::turn::begin_with;
 use heapwise_trace::event::{BlockAddress, Epoch, Event, MarkId, StackId};
@@ -12,6 +12,7 @@ use heapwise_trace::live::layout::{
     SESSION_BYTES, SESSION_HEADER_BYTES, SESSION_MAGIC, SessionHeader, exit_state, ring_state,
 };
 use heapwise_trace::live::words::{decode, encode};
+use std::cell::RefCell;
 use std::fs::File;
 use std::mem::offset_of;
 use std::os::fd::AsRawFd;
@@ -246,7 +247,7 @@ fn a_session_of_another_version_is_refused_and_none_is_no_reason_to_complain() {
 struct Hurried;
 
 impl Waiting for Hurried {
-    fn looked_up(&self, _head: u64) {}
+    fn looked_up(&self, _head: u64, _is_first: bool) {}
 
     fn wake_collector(&self) {}
 
@@ -261,6 +262,46 @@ impl Waiting for Hurried {
     fn is_over(&self) -> bool {
         unreachable!("it does not wait")
     }
+}
+
+/// Notes which looks at the progress are said to be the first one.
+#[derive(Default)]
+struct Noting(RefCell<Vec<bool>>);
+
+impl Waiting for Noting {
+    fn looked_up(&self, _head: u64, is_first: bool) {
+        self.0.borrow_mut().push(is_first);
+    }
+
+    fn wake_collector(&self) {}
+
+    fn patience(&self) -> Patience {
+        Patience::None
+    }
+
+    fn sleep(&self, _tail: &AtomicU64, _seen: u64) -> bool {
+        unreachable!("it does not wait")
+    }
+
+    fn is_over(&self) -> bool {
+        unreachable!("it does not wait")
+    }
+}
+
+#[test]
+fn each_threads_first_look_is_known_in_a_ring_that_another_one_had_as_well() {
+    let session = Session::new();
+    let process = session.joined();
+    thread_of(process);
+    let ring = ring_of(process, 0);
+    let words: Vec<AtomicU64> = std::iter::repeat_with(AtomicU64::default).take(1 << 14).collect();
+    for _ in 0..2 {
+        let (mut writer, looks) = (Producer::new(ring, &words), Noting::default());
+        (0..600).for_each(|n| writer.push(encode(free(n)), &looks));
+        assert_eq!(looks.0.into_inner(), [true, false]);
+        ring.tail.0.store(ring.head.load(Ordering::Relaxed), Ordering::Release);
+    }
+    assert_eq!(ring.head.load(Ordering::Relaxed), 1200 * 8, "the second one went on behind the first");
 }
 
 #[test]

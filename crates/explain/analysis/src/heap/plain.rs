@@ -278,8 +278,11 @@ mod tests {
             for (i, (thread, steps)) in epochs.into_iter().enumerate() {
                 let (thread, events) = (if many == 0 { 0 } else { thread }, events(&steps));
                 let time = i as u64 * 100_000;
-                fast.open_epoch(i as u64 / 2, time, false, shared);
-                slow.open_epoch(i as u64 / 2, time, false, shared);
+                // Several turns in an epoch, of one thread or of two.
+                if i % 4 == 0 {
+                    fast.open_epoch(i as u64, time, false, shared);
+                    slow.open_epoch(i as u64, time, false, shared);
+                }
                 let do_or_force = |ledger: &mut Ledger, event| {
                     let is_possible = ledger.apply(thread, event);
                     if !is_possible {

@@ -25,10 +25,12 @@ impl Lead {
         // Findings have their places; only what stands out is sought among all.
         let rows = if is_empty { Rows::new(analysis, None) } else { Rows::default() };
         let subject = Subject { analysis, diagnosis, options: &options, style, rows };
-        let worth = short::worth(&subject);
+        let together = short::only_together(&subject);
+        // Of those none is worth it alone.
+        let worth = if together.is_some() { Vec::new() } else { short::worth(&subject) };
         let nothing = match (is_empty, worth.is_empty()) {
             (true, _) => short::little_to_gain(&subject).unwrap_or_default(),
-            (false, true) => short::nothing(&subject),
+            (false, true) => together.unwrap_or_else(|| short::nothing(&subject)),
             (false, false) => String::new(),
         };
         let standouts = if is_empty { standouts::places(&subject) } else { Vec::new() };

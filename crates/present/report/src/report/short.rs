@@ -21,6 +21,8 @@ pub(super) const LEAST_HELD: u64 = 100;
 
 /// A call takes less than this, but for few.
 const MOST_OF_CALL_NS: u64 = 1_000;
+/// Of fewer calls there may be none that was measured.
+const FEW_CALLS: u64 = 512;
 
 /// The most rewarding findings.
 pub(super) fn first_findings(subject: &Subject<'_>) -> Vec<Section> {
@@ -92,15 +94,16 @@ fn run(subject: &Subject<'_>, finding: &Finding) -> u64 {
 }
 
 /// What to say where no finding saves enough time, but all of them do together. Each site counts once.
-fn only_together(subject: &Subject<'_>) -> Option<String> {
+pub(super) fn only_together(subject: &Subject<'_>) -> Option<String> {
     let (all, duration) = (&subject.diagnosis.findings, subject.analysis.duration.0);
-    time_in_calls(subject)?;
+    measured(subject)?;
     let (mut sites, mut together, mut n) = (HashSet::<SiteId>::new(), 0_u64, 0);
     for finding in all {
         if is_worth(subject, finding) {
             return None;
         }
-        if finding.sites.iter().all(|site| !sites.contains(site)) {
+        let saves = finding.estimate.time.0 > 0;
+        if saves && finding.sites.iter().all(|site| !sites.contains(site)) {
             sites.extend(&finding.sites);
             together = together.saturating_add(finding.estimate.time.0);
             n += 1;
@@ -122,8 +125,8 @@ pub(super) fn nothing(subject: &Subject<'_>) -> String {
     let verdict = match subject.diagnosis.unseen {
         // That is not the whole program.
         Some(_) => "of what is recorded, no",
-        // There is time to gain, if by nothing that is recognised.
-        None if time_in_calls(subject).is_some() && is_about_time(subject) => "no",
+        // There may be time to gain, if by nothing that is recognised.
+        None if !takes_little(subject) => "no",
         None => "nothing here is worth a change: no",
     };
     let spent = spent(subject).map(|spent| format!("; {spent}")).unwrap_or_default();
@@ -141,7 +144,7 @@ fn spent(subject: &Subject<'_>) -> Option<String> {
 
 /// That there is little to gain, where calls of the allocator take little of the run, or blocks are next to nothing of what is resident.
 pub(super) fn little_to_gain(subject: &Subject<'_>) -> Option<String> {
-    let time = spent(subject).filter(|_| !is_about_time(subject));
+    let time = spent(subject).filter(|_| takes_little(subject));
     let time = time.map(|spent| format!("there is little time to gain: {spent}"));
     let (live, rss) = (subject.analysis.totals.peak_live_bytes.0, subject.analysis.memory.peak_rss.0);
     let memory = (live.saturating_mul(LEAST_HELD) < rss).then(|| {
@@ -157,9 +160,15 @@ fn measured(subject: &Subject<'_>) -> Option<AllocatorTime> {
     subject.analysis.allocator_time()
 }
 
-/// Its nanoseconds.
+/// Its nanoseconds. Where too few calls were measured, all of them count as long ones.
 fn time_in_calls(subject: &Subject<'_>) -> Option<u64> {
-    measured(subject).map(|spent| spent.time.0)
+    if let Some(spent) = measured(subject) {
+        return Some(spent.time.0);
+    }
+    let roughly = subject.analysis.measured_time().filter(|time| time.samples > 0);
+    let is_short = roughly.is_some() || n_requests(subject) < FEW_CALLS;
+    let at_most = n_requests(subject).saturating_mul(MOST_OF_CALL_NS);
+    is_short.then(|| at_most.max(roughly.map_or(0, |time| time.time.0)))
 }
 
 /// The places that cost most.
@@ -170,14 +179,22 @@ pub(super) fn first_places(subject: &Subject<'_>) -> Vec<Section> {
 }
 
 /// Whether calls of the allocator take enough time to be what a reader looks at first: what they take at least counts, within the error of
-/// what was measured. Where too few were, all of them count as long ones; where none was, counts are all that there is.
+/// what was measured. Where it was not measured, counts are all that there is.
 pub(super) fn is_about_time(subject: &Subject<'_>) -> bool {
-    let least = match measured(subject) {
-        Some(spent) => spent.time.0.saturating_sub(spent.error.0),
-        None if subject.analysis.has_measured_calls() => n_requests(subject).saturating_mul(MOST_OF_CALL_NS),
-        None => return true,
-    };
-    least.saturating_mul(WORTH) >= subject.analysis.duration.0
+    let error = measured(subject).map_or(0, |spent| spent.error.0);
+    let least = time_in_calls(subject).map(|spent| spent.saturating_sub(error));
+    least.is_none_or(|least| is_much(least, subject.analysis.duration.0))
+}
+
+/// Whether so much time can be gained by nothing that is recognised.
+pub(super) fn has_time_to_gain(subject: &Subject<'_>) -> bool {
+    time_in_calls(subject).is_some() && is_about_time(subject)
+}
+
+/// Whether calls take little of the run, within the error of what was measured, or it is not known what they take.
+fn takes_little(subject: &Subject<'_>) -> bool {
+    let most = measured(subject).map(|spent| spent.time.0.saturating_add(spent.error.0));
+    !most.or_else(|| time_in_calls(subject)).is_some_and(|most| is_much(most, subject.analysis.duration.0))
 }
 
 /// What is left out.

@@ -37,7 +37,7 @@ pub(super) fn in_short(subject: &Subject<'_>) -> Vec<Section> {
     if !short::shows_none(subject) {
         return sections(subject);
     }
-    let is_of_time = short::is_about_time(subject);
+    let is_of_time = short::has_time_to_gain(subject);
     let places = facts(subject).filter(|_| is_of_time).map(|fact| line(&fact));
     vec![findings::none(subject, short::nothing(subject), places)]
 }

@@ -94,7 +94,7 @@ fn findings_that_save_enough_together_only_are_shown_and_it_is_said() {
     let analysis = analysis(&Sampled { takes: Some(1), ..Sampled::default() });
     let mut diagnosis = diagnose(&analysis);
     diagnosis.findings.truncate(1);
-    // Three of four that save a hundredth of the run each, one of them at the place of another.
+    // Each saves a hundredth of the run; one is at the place of another, and one saves no time.
     let hundredth = Nanos(analysis.duration.0 / 100);
     let of = |site: u32| Finding {
         sites: vec![SiteId(site)],
@@ -102,12 +102,13 @@ fn findings_that_save_enough_together_only_are_shown_and_it_is_said() {
         estimate: Estimate { allocations: 1, time: hundredth, ..Estimate::default() },
         ..diagnosis.findings[0].clone()
     };
-    let findings = [of(0), of(1), of(1)];
+    let memory = Finding { estimate: Estimate { peak_bytes: Bytes(1), ..Estimate::default() }, ..of(2) };
+    let findings = [of(0), of(1), of(1), memory];
     let report = |n: usize| {
         let diagnosis = Diagnosis { findings: findings[..n].to_vec(), ..diagnosis.clone() };
         text(&analysis, &diagnosis, &TextOptions { full: false, ..TextOptions::default() }, STYLE)
     };
-    let together = report(3);
+    let together = report(4);
     assert!(together.contains("no finding saves 2.0 % of the time alone; 2 together save "), "{together}");
     assert!(together.contains("1. at site 0") && together.contains("2. at site 1"), "{together}");
     let little = report(1);

@@ -125,6 +125,8 @@ enum Rank {
     Dependency,
     DependencyCopy,
     DependencyWithoutName,
+    /// Of no file, as code that V8 or LuaJIT makes: an address that is another one in each run.
+    WithoutModule,
     Wrapper,
     Std,
     /// What all of the standard library is made of, and what it starts a program with: that says nothing.
@@ -174,6 +176,7 @@ fn rank_of<'a>(facts: &FrameFacts<'a>, owner: Owner, called: impl Fn() -> Option
     let rank = match owner {
         Owner::Recorder => return None,
         Owner::User if is_copy() => Rank::OwnCopy,
+        Owner::User if facts.function.is_none() && facts.module.is_none() => Rank::WithoutModule,
         Owner::User if facts.function.is_none() && is_in_library => Rank::OwnWithoutName,
         Owner::User => Rank::Own,
         Owner::Dependency if facts.function.is_none() => Rank::DependencyWithoutName,
@@ -492,6 +495,18 @@ mod tests {
         let by_ctypes = "_call_function_pointer|/b/Modules/_ctypes/callproc.c|\
                          /r/lib/python3.11/lib-dynload/_ctypes.cpython-311-x86_64-linux-gnu.so";
         assert_eq!(nearest(&[MALLOC, api, by_ctypes, call]), Some(1), "not how it is called");
+        let json = "||/usr/lib/python3.11/lib-dynload/_json.cpython-311-x86_64-linux-gnu.so";
+        assert_eq!(nearest(&[MALLOC, json, call]), Some(1), "the file is all that says what it is");
+    }
+
+    #[test]
+    fn code_that_is_made_while_a_program_runs_is_no_place_where_anything_has_a_name() {
+        let (made, grow) = ("||", "v8::internal::Runtime_MapGrow||/usr/bin/node");
+        assert_eq!(nearest(&[MALLOC, grow, made, made]), Some(1));
+        assert_eq!(nearest(&[MALLOC, made, made, grow]), Some(3), "or calls what has none");
+        assert_eq!(nearest(&[MALLOC, "||/usr/lib/libluajit-5.1.so.2", made]), Some(1), "a file says more");
+        assert_eq!(nearest(&[MALLOC, made, "app::main|/u/src/main.rs|/a/app"]), Some(2));
+        assert_eq!(nearest(&[MALLOC, made]), Some(1), "it is all that is known");
     }
 
     #[test]

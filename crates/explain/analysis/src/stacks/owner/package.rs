@@ -184,8 +184,9 @@ pub(crate) fn is_interpreter(file: Option<&str>, module: &str) -> bool {
     let name = name.split_once(".so").map_or(name, |(name, _)| name);
     // What is left of `python3.11` and `libjulia-internal.so.1.10` has no version.
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
-    // What Python's own modules are in: `_ctypes` calls a library, which has more to say of what it does.
-    let is_part = module.contains("/lib-dynload/");
+    // What Python's own modules are in: `_ctypes` calls a library, which has more to say of what it does. Of those without lines nothing
+    // but the file says what they are about.
+    let is_part = file.is_some() && module.contains("/lib-dynload/");
     let is_named = NAMES.contains(&name) || NAMES.contains(&bare);
     (is_named || is_part) && !file.is_some_and(|file| is_beside(file, module))
 }
@@ -261,11 +262,13 @@ mod tests {
             "/opt/lib/libruby-3.1.so.3.1",
             "/opt/julia/lib/libjulia-internal.so.1.10",
             "/opt/php8.2",
-            "/r/.pyenv/versions/3.12.1/lib/python3.12/lib-dynload/_ctypes.cpython-312-x86_64-linux-gnu.so",
         ] {
             assert!(of("", module), "{module}");
         }
         assert!(of("/tmp/python-build/Objects/listobject.c", "/r/.pyenv/versions/3.12.1/bin/python3.12"));
+        let ctypes =
+            "/r/.pyenv/versions/3.12.1/lib/python3.12/lib-dynload/_ctypes.cpython-312-x86_64-linux-gnu.so";
+        assert!(of("/tmp/python-build/Modules/_ctypes/callproc.c", ctypes) && !of("", ctypes));
         assert!(!of("/home/u/cpython/Objects/listobject.c", "/home/u/cpython/python"));
         for module in ["/home/u/pythonic", "/home/u/nodes", "/home/u/app", "/home/u/perldoc-server"] {
             assert!(!of("", module), "{module}");

@@ -33,7 +33,7 @@ pub struct Report<Sites = Vec<Site>, Frames = Vec<Frame<'static>>> {
     pub part: Option<Part>,
     /// Sums over all threads and processes.
     pub totals: Totals,
-    /// Time in the allocator, estimated from the calls that were measured; null if none was.
+    /// Time in the allocator, estimated from the calls that were measured; null if fewer than 30 were.
     pub allocator_time: Option<AllocatorTime>,
     /// How a sample of the blocks was taken; null if everything was recorded.
     pub sampling: Option<Sampling>,
