@@ -243,32 +243,11 @@ fn a_session_of_another_version_is_refused_and_none_is_no_reason_to_complain() {
     assert_eq!(session.newest(), 0);
 }
 
-/// A thread that may not wait.
-struct Hurried;
+/// A thread that may not wait, and which of its looks at the progress are said to be the first one.
+#[derive(Default)]
+struct Hurried(RefCell<Vec<bool>>);
 
 impl Waiting for Hurried {
-    fn looked_up(&self, _head: u64, _is_first: bool) {}
-
-    fn wake_collector(&self) {}
-
-    fn patience(&self) -> Patience {
-        Patience::None
-    }
-
-    fn sleep(&self, _tail: &AtomicU64, _seen: u64) -> bool {
-        unreachable!("it does not wait")
-    }
-
-    fn is_over(&self) -> bool {
-        unreachable!("it does not wait")
-    }
-}
-
-/// Notes which looks at the progress are said to be the first one.
-#[derive(Default)]
-struct Noting(RefCell<Vec<bool>>);
-
-impl Waiting for Noting {
     fn looked_up(&self, _head: u64, is_first: bool) {
         self.0.borrow_mut().push(is_first);
     }
@@ -296,7 +275,7 @@ fn each_threads_first_look_is_known_in_a_ring_that_another_one_had_as_well() {
     let ring = ring_of(process, 0);
     let words: Vec<AtomicU64> = std::iter::repeat_with(AtomicU64::default).take(1 << 14).collect();
     for _ in 0..2 {
-        let (mut writer, looks) = (Producer::new(ring, &words), Noting::default());
+        let (mut writer, looks) = (Producer::new(ring, &words), Hurried::default());
         (0..600).for_each(|n| writer.push(encode(free(n)), &looks));
         assert_eq!(looks.0.into_inner(), [true, false]);
         ring.tail.0.store(ring.head.load(Ordering::Relaxed), Ordering::Release);
@@ -312,7 +291,7 @@ fn a_full_ring_counts_what_is_lost_and_goes_on_where_there_is_room_again() {
     let ring = ring_of(process, 0);
     let capacity = ring.capacity.load(Ordering::Relaxed);
     let sent = capacity / 8 + 1000;
-    (0..sent).for_each(|n| thread.ring.push(encode(free(n)), &Hurried));
+    (0..sent).for_each(|n| thread.ring.push(encode(free(n)), &Hurried::default()));
     let (head, lost) = (ring.head.load(Ordering::Relaxed), ring.lost_events.load(Ordering::Relaxed));
     assert!(head <= capacity && head > capacity - 256, "{head} of {capacity}");
     assert_eq!(head / 8 + lost, sent, "each was written or counted");
@@ -320,7 +299,7 @@ fn a_full_ring_counts_what_is_lost_and_goes_on_where_there_is_room_again() {
     // Room for a few: they go around the end, and nothing more is lost.
     ring.tail.0.store(head, Ordering::Release);
     let before: Vec<Event> = (0..100).map(|n| free(1_000_000 + n)).collect();
-    before.iter().for_each(|&event| thread.ring.push(encode(event), &Hurried));
+    before.iter().for_each(|&event| thread.ring.push(encode(event), &Hurried::default()));
     assert_eq!(ring.lost_events.load(Ordering::Relaxed), lost);
     assert_eq!(ring.head.load(Ordering::Relaxed), head + 800);
     let at = process.header().expect("it has joined").rings[0].load(Ordering::Relaxed) + RING_DATA_OFFSET;
@@ -337,7 +316,7 @@ fn what_waits_for_room_when_the_recording_ends_is_written_as_soon_as_there_is_so
     let thread = thread_of(process);
     let ring = ring_of(process, 0);
     let full = ring.capacity.load(Ordering::Relaxed) / 8;
-    (0..full).for_each(|n| thread.ring.push(encode(free(n)), &Hurried));
+    (0..full).for_each(|n| thread.ring.push(encode(free(n)), &Hurried::default()));
     let (head, lost) = (ring.head.load(Ordering::Relaxed), ring.lost_events.load(Ordering::Relaxed));
     assert!(lost > 0, "it is full");
     session.put(offset_of!(SessionHeader, clock), &(CLOCK_STOPPED | 1).to_le_bytes());
@@ -361,7 +340,7 @@ fn a_tail_that_cannot_be_costs_events_and_nothing_else() {
     let ring = ring_of(process, 0);
     for tail in [u64::MAX, 1 << 63, 12345, u64::MAX - 4096] {
         ring.tail.0.store(tail, Ordering::Release);
-        (0..2000).for_each(|n| thread.ring.push(encode(free(n)), &Hurried));
+        (0..2000).for_each(|n| thread.ring.push(encode(free(n)), &Hurried::default()));
     }
     let written = ring.head.load(Ordering::Relaxed) / 8;
     assert_eq!(written + ring.lost_events.load(Ordering::Relaxed), 8000);
