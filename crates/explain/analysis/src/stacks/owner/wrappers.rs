@@ -168,6 +168,7 @@ const FAMILIES: &[Family] = &[
     memory("stbds_", "arrgrowf"),
     // Interpreters.
     memory("Perl_safesys", "malloc calloc realloc"),
+    memory("Perl_", "sv_grow sv_grow_fresh more_sv more_bodies av_extend av_extend_guts newSV"),
     copies("Perl_", "savepv savepvn savesvpv"),
     memory("ruby_x", "malloc malloc2 calloc realloc realloc2"),
     memory("objspace_x", "malloc0 calloc realloc"),
@@ -344,6 +345,7 @@ mod tests {
             "ztrymalloc_usable_internal",
             "sdsMakeRoomFor",
             "PyDataMem_UserNEW_ZEROED",
+            "Perl_sv_grow",
             "PyArray_NewFromDescr_int",
             "arrow::PoolBuffer::Resize(long, bool)",
             "arrow::BaseMemoryPoolImpl<arrow::(anonymous namespace)::MimallocAllocator>::Allocate(long)",
