@@ -65,7 +65,7 @@ impl Sleeper {
 }
 
 impl Waiting for Sleeper {
-    fn looked_up(&self, _head: u64) {}
+    fn looked_up(&self, _head: u64, _is_first: bool) {}
 
     fn wake_collector(&self) {}
 
