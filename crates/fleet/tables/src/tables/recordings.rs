@@ -136,7 +136,8 @@ pub(super) static TABLE: Table = Table {
 fn fill(source: &Source<'_>, rows: &mut Rows) {
     let (a, d) = (source.analysis, source.diagnosis);
     let (meta, totals, end) = (&a.meta, &a.totals, a.end.as_ref());
-    let time = a.allocator_time();
+    // From however few calls: the error is beside it.
+    let time = a.measured_time();
     let sampled = a.sampled.as_ref();
     let verdict = d.verdict.as_ref();
     let part = Some(u64::from(meta.part)).filter(|&part| part > 0);

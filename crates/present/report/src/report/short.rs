@@ -133,13 +133,18 @@ pub(super) fn nothing(subject: &Subject<'_>) -> String {
     format!("{verdict} finding saves {} of the time or of the live peak{spent}", share(1, WORTH))
 }
 
-/// What calls of the allocator take of the run, where that was measured, and its error where that is large.
+/// What calls of the allocator take of the run, and its error where that is large; what they take at most, about, where too few were
+/// measured.
 fn spent(subject: &Subject<'_>) -> Option<String> {
-    let spent = measured(subject)?;
     let calls = if subject.diagnosis.unseen.is_some() { "its calls" } else { "calls of the allocator" };
+    let run = time(subject.analysis.duration.0);
+    let Some(spent) = measured(subject) else {
+        let most = time_in_calls(subject).filter(|most| *most > 0)?;
+        return Some(format!("{calls} take at most about {} of {run}", time(most)));
+    };
     let is_vague = spent.error.0.saturating_mul(2) > spent.time.0;
     let error = if is_vague { format!(" (± {})", time(spent.error.0)) } else { String::new() };
-    Some(format!("{calls} take {}{error} of {}", time(spent.time.0), time(subject.analysis.duration.0)))
+    Some(format!("{calls} take {}{error} of {run}", time(spent.time.0)))
 }
 
 /// That there is little to gain, where calls of the allocator take little of the run, or blocks are next to nothing of what is resident.
