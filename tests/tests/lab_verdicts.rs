@@ -1,6 +1,7 @@
 //! Each experiment of the lab has a known answer: a recording of its worker gives it, whichever allocator the worker has.
 
 use heapwise_tests::recording::{Recorded, Recording};
+use heapwise_tests::report::Finding;
 use heapwise_tests::{run, tool};
 use std::path::PathBuf;
 
@@ -79,15 +80,19 @@ fn blocks_that_another_thread_frees_are_found() {
 #[test]
 fn the_first_version_of_the_contest_clones_too_much() {
     for allocator in ALLOCATORS {
-        // Enough rounds that what the program does besides, at its beginning, is a small part of its time. What saves most is so by
-        // measured times, and another program may make some of one run longer: two of three runs agree.
-        let run = || first_finding(&record(allocator, &["contest", "2000", "1", "100"]));
-        let mut runs = vec![run(), run()];
-        if runs[0] != runs[1] {
-            runs.push(run());
-        }
-        let first = runs.iter().filter(|first| *first == "clone-of-owned").count();
-        assert!(first >= 2, "{allocator}: {runs:?}");
+        // Enough rounds that what the program does besides, at its beginning, is a small part of its time.
+        let recorded = record(allocator, &["contest", "2000", "1", "100"]);
+        let findings = &recorded.report().findings;
+        let calls = |finding: &Finding| finding.estimate.allocations + finding.estimate.reallocations;
+        let most = findings.iter().max_by_key(|finding| calls(finding)).expect("there are some");
+        assert_eq!((most.id.as_str(), most.severity.as_str()), ("clone-of-owned", "high"), "{allocator}");
+        // It comes first, unless calls for the strings of a document really took half as long again: beside programs that need the caches
+        // these took twice as long as on an idle machine, and the copies did not.
+        let first = &findings[0];
+        let (of_most, of_first) = (most.estimate.time_ns, first.estimate.time_ns);
+        let is_slower =
+            first.id == "owned-deserialization" && findings[1].id == most.id && of_most * 3 < of_first * 2;
+        assert!(first.id == most.id || is_slower, "{allocator}: {:?}", &findings[..2]);
         let better = record(allocator, &["contest", "2000", "7", "5"]);
         assert!(
             !["clone-of-owned", "owned-deserialization"].contains(&&*first_finding(&better)),
