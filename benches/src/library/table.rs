@@ -137,6 +137,8 @@ fn aims(results: &Results<'_>, chosen: &[&Candidate]) -> String {
             added("counting", MANY),
             added("alloc_tracker", MANY),
         ),
+        ("counting, 1 thread: what divan adds", added("counting", ONE), added("divan", ONE)),
+        ("counting, 4 threads: what divan adds", added("counting", MANY), added("divan", MANY)),
         (
             "counting, 4 threads: what 1 thread adds, and 0.3",
             added("counting", MANY),

@@ -150,6 +150,7 @@ pub mod criterion_07;
 #[cfg(any(feature = "budgets", feature = "serve"))]
 mod entry_frames;
 mod environment;
+mod inner;
 mod marks;
 #[cfg(feature = "operations")]
 mod operations;

@@ -20,7 +20,9 @@ use std::ops::{Add, AddAssign, Sub};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Blocks that were handed out.
+    /// Blocks that were handed out. Requests that were refused are none, but for small ones when the process gets no more memory:
+    /// where [`Allocator`](crate::Allocator) wraps the system's allocator, jemalloc, mimalloc or snmalloc, requests of less than
+    /// 64 KiB are counted before they are passed on.
     pub allocations: u64,
     /// Blocks that were resized, whether they moved or not.
     pub reallocations: u64,

@@ -13,7 +13,8 @@ pub use counts::Counts;
 pub(crate) use peak::{ProcessPeak, ThreadPeak};
 #[cfg(feature = "budgets")]
 pub(crate) use slot::is_ignoring;
-pub(crate) use slot::{Ignore, allocated, deallocated, deallocated_more, process, reallocated, thread};
+pub(crate) use slot::{Ignore, allocated, deallocated, reallocated};
+pub(crate) use slot::{count_allocation, count_deallocation, count_reallocation, process, thread};
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -110,6 +111,50 @@ mod tests {
         assert_eq!(outer.end(), 2000);
         let after = ThreadPeak::begin();
         assert_eq!(after.end(), 0);
+    }
+
+    #[test]
+    fn counts_and_peak_are_those_of_a_sum() {
+        let _use = Use::counting();
+        // Sizes around what the level of a thread moves by before the process hears of it.
+        let sizes = [1, 17, 100, 4 << 10, 32 << 10, (32 << 10) + 1, 64 << 10, 100 << 10];
+        let mut blocks: Vec<Vec<u8>> = Vec::with_capacity(64);
+        let (before, peak) = (thread(), ThreadPeak::begin());
+        let (mut expected, mut live, mut highest, mut random) = (Counts::default(), 0, 0, 1_u64);
+        for _ in 0..20_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let (choice, at) = (random >> 61, (random >> 32) as usize);
+            let size = sizes[at % sizes.len()];
+            if choice < 3 && blocks.len() < 64 {
+                blocks.push(buffer(size));
+                expected.allocations += 1;
+                expected.allocated_bytes += size as u64;
+                live += size;
+            } else if choice < 5 && !blocks.is_empty() {
+                let chosen = at % blocks.len();
+                let block = &mut blocks[chosen];
+                let old = block.capacity();
+                if size == old {
+                    continue;
+                }
+                match size > old {
+                    true => block.reserve_exact(size),
+                    false => block.shrink_to(size),
+                }
+                expected.reallocations += 1;
+                expected.allocated_bytes += size as u64;
+                expected.freed_bytes += old as u64;
+                live = live + size - old;
+            } else if !blocks.is_empty() {
+                let old = blocks.swap_remove(at % blocks.len()).capacity();
+                expected.deallocations += 1;
+                expected.freed_bytes += old as u64;
+                live -= old;
+            }
+            highest = highest.max(live);
+        }
+        assert_eq!((thread() - before, peak.end()), (expected, highest as u64));
+        assert!(expected.reallocations > 1000 && expected.deallocations > 1000, "{expected:?}");
     }
 
     #[test]

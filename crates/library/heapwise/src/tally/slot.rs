@@ -21,11 +21,12 @@ pub(super) struct Slot {
     allocated_bytes: AtomicU64,
     deallocations: AtomicU64,
     freed_bytes: AtomicU64,
+    /// Bytes that may be allocated before there is something to do: a new peak, or an update of the process's level. One
+    /// comparison for both.
+    room: AtomicI64,
+    /// Where `room` gets this large, the process's level has to be updated.
+    most_room: AtomicI64,
     reallocations: AtomicU64,
-    /// Net bytes above which there is something to do: a new peak, or an update of the process's level. One comparison for both.
-    ceiling: AtomicI64,
-    /// Net bytes below which the process's level has to be updated.
-    floor: AtomicI64,
     /// Highest net bytes since the last watch began.
     peak: AtomicI64,
     /// Net bytes that the process's level contains already.
@@ -46,10 +47,13 @@ static FREE: Mutex<usize> = Mutex::new(0);
 static IGNORED: Slot = Slot::new();
 /// Counts for threads that are at their very end, with exchanges.
 static LATE: Slot = Slot::new();
+/// Stands for no slot. It has no room, and whatever is freed is more than it may have: so nothing is counted in it, and whether
+/// a thread has a slot need not be asked first.
+static NONE: Slot = Slot::with_room(-1, i64::MIN);
 
 thread_local! {
-    /// Null before the first call that is counted, and again at the thread's end.
-    static SLOT: Cell<*const Slot> = const { Cell::new(ptr::null()) };
+    /// [`NONE`] before the first call that is counted, and again at the thread's end.
+    static SLOT: Cell<*const Slot> = const { Cell::new(&raw const NONE) };
     static ENDING: Cell<bool> = const { Cell::new(false) };
     /// What the thread had counted when it released its slot.
     static FINAL: Cell<Option<Counts>> = const { Cell::new(None) };
@@ -62,12 +66,13 @@ struct Lease;
 impl Drop for Lease {
     fn drop(&mut self) {
         ENDING.set(true);
-        let slot = SLOT.replace(ptr::null()).cast_mut();
-        // SAFETY: null, or a slot; slots are never freed.
-        FINAL.set(unsafe { slot.as_ref() }.map(Slot::counts));
+        let slot = SLOT.replace(&raw const NONE).cast_mut();
+        let is_none = ptr::eq(slot, &raw const NONE);
+        // SAFETY: a slot; slots are never freed.
+        FINAL.set((!is_none).then(|| unsafe { &*slot }.counts()));
         // A slot whose list is locked for too long (a forked child's may be, for ever) is not used again; that loses nothing
         // else.
-        if !slot.is_null()
+        if !is_none
             && !ptr::eq(slot, &raw const IGNORED)
             && let Some(mut free) = lock(&FREE)
         {
@@ -100,14 +105,18 @@ fn add(counter: &AtomicU64, n: u64) -> u64 {
 
 impl Slot {
     const fn new() -> Self {
+        Self::with_room(0, STEP)
+    }
+
+    const fn with_room(room: i64, most_room: i64) -> Self {
         Self {
             allocations: AtomicU64::new(0),
             allocated_bytes: AtomicU64::new(0),
             deallocations: AtomicU64::new(0),
             freed_bytes: AtomicU64::new(0),
             reallocations: AtomicU64::new(0),
-            ceiling: AtomicI64::new(0),
-            floor: AtomicI64::new(-STEP),
+            room: AtomicI64::new(room),
+            most_room: AtomicI64::new(most_room),
             peak: AtomicI64::new(0),
             flushed: AtomicI64::new(0),
             segments: Segments::new(),
@@ -143,39 +152,60 @@ impl Slot {
 
     fn set_limits(&self) {
         let flushed = self.flushed.load(Ordering::Relaxed);
-        self.ceiling.store(self.peak().min(flushed.wrapping_add(STEP - 1)), Ordering::Relaxed);
-        self.floor.store(flushed.wrapping_sub(STEP), Ordering::Relaxed);
+        let ceiling = self.peak().min(flushed.wrapping_add(STEP - 1));
+        let floor = flushed.wrapping_sub(STEP);
+        self.room.store(ceiling.wrapping_sub(self.net()), Ordering::Relaxed);
+        self.most_room.store(ceiling.wrapping_sub(floor), Ordering::Relaxed);
     }
 
-    /// Counts a block that was handed out. Returns whether there is more to do.
+    /// Counts a block that is handed out, unless there is more to do.
     #[inline(always)]
     fn allocate(&self, bytes: u64) -> bool {
-        add(&self.allocations, 1);
-        self.rise(bytes)
+        let room = self.room.load(Ordering::Relaxed).wrapping_sub(bytes as i64);
+        let is_counted = room >= 0;
+        if is_counted {
+            self.room.store(room, Ordering::Relaxed);
+            add(&self.allocations, 1);
+            add(&self.allocated_bytes, bytes);
+        }
+        is_counted
     }
 
-    /// Counts a block that was resized. Returns whether there is more to do.
+    /// Counts a block that is resized, unless there is more to do.
     #[inline(always)]
     fn reallocate(&self, old: u64, new: u64) -> bool {
-        add(&self.reallocations, 1);
-        let freed = add(&self.freed_bytes, old);
-        let net = add(&self.allocated_bytes, new).wrapping_sub(freed) as i64;
-        net > self.ceiling.load(Ordering::Relaxed) || net <= self.floor.load(Ordering::Relaxed)
+        let room = self.room.load(Ordering::Relaxed).wrapping_add(old as i64).wrapping_sub(new as i64);
+        let is_counted = room >= 0 && room < self.most_room.load(Ordering::Relaxed);
+        if is_counted {
+            self.room.store(room, Ordering::Relaxed);
+            add(&self.reallocations, 1);
+            add(&self.freed_bytes, old);
+            add(&self.allocated_bytes, new);
+        }
+        is_counted
     }
 
-    #[inline(always)]
-    fn rise(&self, bytes: u64) -> bool {
-        let net = add(&self.allocated_bytes, bytes).wrapping_sub(self.freed_bytes.load(Ordering::Relaxed));
-        net as i64 > self.ceiling.load(Ordering::Relaxed)
-    }
-
-    /// Counts a block that is freed. Returns whether there is more to do.
+    /// Counts a block that is freed, unless there is more to do.
     #[inline(always)]
     fn deallocate(&self, bytes: u64) -> bool {
-        add(&self.deallocations, 1);
-        let freed = add(&self.freed_bytes, bytes);
-        let net = self.allocated_bytes.load(Ordering::Relaxed).wrapping_sub(freed) as i64;
-        net <= self.floor.load(Ordering::Relaxed)
+        let room = self.room.load(Ordering::Relaxed).wrapping_add(bytes as i64);
+        let is_counted = room < self.most_room.load(Ordering::Relaxed);
+        if is_counted {
+            self.room.store(room, Ordering::Relaxed);
+            add(&self.deallocations, 1);
+            add(&self.freed_bytes, bytes);
+        }
+        is_counted
+    }
+
+    /// Counts, and does what else there is to do.
+    fn count(&self, counts: &Counts) {
+        add(&self.allocations, counts.allocations);
+        add(&self.reallocations, counts.reallocations);
+        add(&self.deallocations, counts.deallocations);
+        add(&self.freed_bytes, counts.freed_bytes);
+        add(&self.allocated_bytes, counts.allocated_bytes);
+        self.settle();
     }
 
     /// Updates the peak, and the process's level if the thread's has moved far enough.
@@ -195,7 +225,7 @@ impl Slot {
     }
 
     /// Counts with exchanges what several threads may count at the same time.
-    fn add_late(&self, counts: Counts) {
+    fn add_late(&self, counts: &Counts) {
         self.allocations.fetch_add(counts.allocations, Ordering::Relaxed);
         self.reallocations.fetch_add(counts.reallocations, Ordering::Relaxed);
         self.deallocations.fetch_add(counts.deallocations, Ordering::Relaxed);
@@ -208,7 +238,7 @@ impl Slot {
 #[inline(always)]
 pub(super) fn own() -> Option<&'static Slot> {
     let slot = SLOT.get();
-    if slot.is_null() {
+    if ptr::eq(slot, &raw const NONE) {
         return claim();
     }
     // SAFETY: not null, so a slot; slots are never freed, and all their fields are atomics.
@@ -225,11 +255,11 @@ fn claim() -> Option<&'static Slot> {
     // What happens in here is not counted, should it allocate.
     SLOT.set(&raw const IGNORED);
     let slot = reused().or_else(made);
-    SLOT.set(slot.map_or(ptr::null(), ptr::from_ref));
+    SLOT.set(slot.map_or(&raw const NONE, ptr::from_ref));
     // From here on the slot is released when the thread ends. std takes memory for that from the system's allocator.
     if slot.is_some() && LEASE.try_with(|_| ()).is_err() {
         ENDING.set(true);
-        SLOT.set(ptr::null());
+        SLOT.set(&raw const NONE);
         return None;
     }
     slot
@@ -265,97 +295,67 @@ fn made() -> Option<&'static Slot> {
     }
 }
 
-/// This thread's slot, if it has one already.
+/// This thread's slot, or [`NONE`].
 #[inline(always)]
-fn at_hand() -> Option<&'static Slot> {
-    // SAFETY: null, or a slot; slots are never freed, and all their fields are atomics.
-    unsafe { SLOT.get().as_ref() }
+fn at_hand() -> &'static Slot {
+    // SAFETY: `NONE`, or a slot; slots are never freed, and all their fields are atomics.
+    unsafe { &*SLOT.get() }
 }
 
-/// Counts a block that was handed out, and returns it.
-// PERF: what is rare is in a function that is called last and returns the block in turn: so this needs no registers that would
-// have to be saved, on the way that nearly all calls take.
+/// Counts a block that is handed out, if there is nothing else to do. Returns whether it did: if not, nothing has happened, and
+/// [`count_allocation`] does it.
 #[inline(always)]
-pub(crate) fn allocated(block: *mut u8, bytes: usize) -> *mut u8 {
-    match at_hand() {
-        Some(slot) if !slot.allocate(bytes as u64) => block,
-        Some(slot) => settled(slot, block),
-        None => first_allocated(block, bytes),
-    }
+#[must_use]
+pub(crate) fn allocated(bytes: usize) -> bool {
+    at_hand().allocate(bytes as u64)
 }
 
-/// Counts a block that is freed. Returns whether [`deallocated_more`] has to be called.
+/// The same for a block that is resized, with [`count_reallocation`].
+#[inline(always)]
+#[must_use]
+pub(crate) fn reallocated(old: usize, new: usize) -> bool {
+    at_hand().reallocate(old as u64, new as u64)
+}
+
+/// The same for a block that is freed, with [`count_deallocation`].
 #[inline(always)]
 #[must_use]
 pub(crate) fn deallocated(bytes: usize) -> bool {
-    at_hand().is_none_or(|slot| slot.deallocate(bytes as u64))
+    at_hand().deallocate(bytes as u64)
 }
 
-/// Counts a block that was resized, and returns it.
+/// Counts a block that was handed out.
 #[inline(always)]
-pub(crate) fn reallocated(block: *mut u8, old: usize, new: usize) -> *mut u8 {
-    let Some(slot) = at_hand() else { return first_reallocated(block, old, new) };
-    match slot.reallocate(old as u64, new as u64) {
-        false => block,
-        true => settled(slot, block),
+pub(crate) fn count_allocation(bytes: usize) {
+    if !allocated(bytes) {
+        more(Counts { allocations: 1, allocated_bytes: bytes as u64, ..Counts::default() });
     }
 }
 
-/// There is a new peak, or the level of the process has to be updated.
-#[inline(never)]
-fn settled(slot: &Slot, block: *mut u8) -> *mut u8 {
-    slot.settle();
-    block
+/// Counts a block that was resized.
+#[inline(always)]
+pub(crate) fn count_reallocation(old: usize, new: usize) {
+    if !reallocated(old, new) {
+        let (freed_bytes, allocated_bytes) = (old as u64, new as u64);
+        more(Counts { reallocations: 1, allocated_bytes, freed_bytes, ..Counts::default() });
+    }
 }
 
+/// Counts a block that is freed.
+#[inline(always)]
+pub(crate) fn count_deallocation(bytes: usize) {
+    if !deallocated(bytes) {
+        more(Counts { deallocations: 1, freed_bytes: bytes as u64, ..Counts::default() });
+    }
+}
+
+/// Counts where there is more to do: there is a new peak, the level of the process has to be updated, or the thread has no slot.
 #[cold]
 #[inline(never)]
-fn first_allocated(block: *mut u8, bytes: usize) -> *mut u8 {
-    let bytes = bytes as u64;
+fn more(counts: Counts) {
     match own() {
-        Some(slot) => {
-            slot.allocate(bytes);
-            slot.settle();
-        }
-        None => LATE.add_late(Counts { allocations: 1, allocated_bytes: bytes, ..Counts::default() }),
-    }
-    block
-}
-
-#[cold]
-#[inline(never)]
-fn first_reallocated(block: *mut u8, old: usize, new: usize) -> *mut u8 {
-    let (old, new) = (old as u64, new as u64);
-    match own() {
-        Some(slot) => {
-            slot.reallocate(old, new);
-            slot.settle();
-        }
-        None => LATE.add_late(Counts {
-            reallocations: 1,
-            allocated_bytes: new,
-            freed_bytes: old,
-            ..Counts::default()
-        }),
-    }
-    block
-}
-
-/// The rest of [`deallocated`]: the level of the process has to be updated, or the thread had no slot to count in.
-#[cold]
-#[inline(never)]
-pub(crate) fn deallocated_more(bytes: usize) {
-    let bytes = bytes as u64;
-    // If it has a slot, the block is counted there.
-    if let Some(slot) = at_hand() {
-        return slot.settle();
-    }
-    match own() {
-        Some(slot) => {
-            slot.deallocate(bytes);
-            slot.settle();
-        }
-        None => LATE.add_late(Counts { deallocations: 1, freed_bytes: bytes, ..Counts::default() }),
+        Some(slot) => slot.count(&counts),
+        None => LATE.add_late(&counts),
     }
 }
 

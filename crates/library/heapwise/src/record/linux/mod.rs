@@ -9,6 +9,7 @@ mod inside;
 pub(super) use inside::{finish, start};
 
 use super::{Function, Mark};
+use crate::inner;
 use crate::state::{self, RECORDING};
 use heapwise_recorder::wrapped::{self, Inner};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -48,12 +49,6 @@ pub(crate) fn begin_if_wanted(inner: &'static str) -> bool {
 
 pub(crate) use wrapped::Caller;
 
-/// Whether the inner allocator is the system's. The compiler knows.
-#[inline(always)]
-fn is_system<A>() -> bool {
-    type_name::<A>() == type_name::<System>()
-}
-
 /// The inner allocator's `alloc`. The system's is what it would call, without the preload library in between.
 ///
 /// # Safety
@@ -64,7 +59,7 @@ pub(crate) unsafe fn alloc_below<A: GlobalAlloc>(inner: &A, layout: Layout) -> *
     let is_plain = layout.align() <= wrapped::MIN_ALIGN && layout.align() <= layout.size();
     match wrapped::malloc_behind() {
         // SAFETY: the C function, which takes any size; its block is the caller's alone, and aligned as the layout asks.
-        Some(malloc) if is_system::<A>() && is_plain => unsafe { malloc(layout.size()) },
+        Some(malloc) if inner::is_system::<A>() && is_plain => unsafe { malloc(layout.size()) },
         // SAFETY: the caller's call.
         _ => unsafe { inner.alloc(layout) },
     }
@@ -79,7 +74,7 @@ pub(crate) unsafe fn dealloc_below<A: GlobalAlloc>(inner: &A, block: *mut u8, la
     match wrapped::free_behind() {
         // SAFETY: the C function. Whichever function of `System` or of the above handed the block out, this is what frees it, whatever its
         // alignment; the caller has no other use of it. The preload library knew what is behind it before the program's first block.
-        Some(free) if is_system::<A>() => unsafe { free(block) },
+        Some(free) if inner::is_system::<A>() => unsafe { free(block) },
         // SAFETY: the caller's call.
         _ => unsafe { inner.dealloc(block, layout) },
     }
