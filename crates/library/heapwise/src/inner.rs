@@ -9,10 +9,11 @@ pub(crate) fn is_system<A>() -> bool {
     type_name::<A>() == type_name::<System>()
 }
 
-/// Whether it refuses a few bytes only when the process gets no more memory. Of others, such as one with a limit of its own, a program may go on
-/// after a refusal, and ask again.
+/// Whether it refuses a few bytes only when the process gets no more memory. Others, such as one with a limit of its own, may refuse often, and the
+/// program goes on.
 #[inline(always)]
 pub(crate) fn refuses_only_without_memory<A>() -> bool {
+    // Tests in tests/tests/wrapped.rs and tune.rs have these names, too.
     const OTHERS: [&str; 3] = ["tikv_jemallocator::Jemalloc", "mimalloc::MiMalloc", "snmalloc_rs::SnMalloc"];
     let name = type_name::<A>();
     is_system::<A>() || name == OTHERS[0] || name == OTHERS[1] || name == OTHERS[2]
@@ -23,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_systems_allocator_is_plain_and_one_that_wraps_it_is_not() {
+    fn the_systems_allocator_refuses_little_and_of_one_that_wraps_it_that_is_not_known() {
         struct Limited<A>(A);
         assert!(refuses_only_without_memory::<System>());
         assert!(!refuses_only_without_memory::<Limited<System>>());

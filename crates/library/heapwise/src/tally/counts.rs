@@ -20,9 +20,11 @@ use std::ops::{Add, AddAssign, Sub};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Blocks that were handed out. Requests that were refused are none, but for small ones when the process gets no more memory:
-    /// where [`Allocator`](crate::Allocator) wraps the system's allocator, jemalloc, mimalloc or snmalloc, requests of less than
-    /// 64 KiB are counted before they are passed on.
+    /// Blocks that were handed out.
+    ///
+    /// A refused request is not counted, with one exception: over the system's allocator, jemalloc, mimalloc and snmalloc, one of less than
+    /// 64 KiB may be counted before it is passed on. These refuse so little only when the process gets no more memory (or when a library in
+    /// front of them refuses on purpose), and most programs end then. The same holds for reallocations and bytes.
     pub allocations: u64,
     /// Blocks that were resized, whether they moved or not.
     pub reallocations: u64,

@@ -34,6 +34,9 @@ impl Segments {
 /// the process's peak is exact to twice this for each thread, which may be as much below at the beginning and above at the end.
 pub(super) const STEP: i64 = 32 << 10;
 
+/// Requests of at least this size always have something else to be done for them: no level can rise by so much before.
+pub(crate) const SMALL: usize = 2 * STEP as usize;
+
 pub(super) static LEVEL: AtomicI64 = AtomicI64::new(0);
 pub(super) static PEAK: AtomicI64 = AtomicI64::new(i64::MIN);
 /// The level of the process has moved.

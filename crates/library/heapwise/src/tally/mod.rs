@@ -10,6 +10,7 @@ mod peak;
 mod slot;
 
 pub use counts::Counts;
+pub(crate) use level::SMALL;
 pub(crate) use peak::{ProcessPeak, ThreadPeak};
 #[cfg(feature = "budgets")]
 pub(crate) use slot::is_ignoring;
@@ -18,6 +19,9 @@ pub(crate) use slot::{count_allocation, count_deallocation, count_reallocation, 
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Alignments up to a page are given like any other; larger ones are refused long before memory is short.
+pub(crate) const SMALL_ALIGN: usize = 4096;
 
 /// Why nothing can be counted, recorded or profiled in a program, and what to do.
 pub(crate) const NOT_INSTALLED: &str = "heapwise::Allocator is not the global allocator of this program; add to it: \

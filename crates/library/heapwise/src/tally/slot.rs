@@ -241,7 +241,7 @@ pub(super) fn own() -> Option<&'static Slot> {
     if ptr::eq(slot, &raw const NONE) {
         return claim();
     }
-    // SAFETY: not null, so a slot; slots are never freed, and all their fields are atomics.
+    // SAFETY: not `NONE`, so a slot; slots are never freed, and all their fields are atomics.
     Some(unsafe { &*slot })
 }
 
