@@ -128,6 +128,8 @@ const FAMILIES: &[Family] = &[
         "Malloc MallocZero MemMalloc MemRealloc Realloc DbMallocRaw DbMallocRawNN DbMallocRawNNTyped DbMallocZero \
          DbRealloc DbReallocOrFree PageMalloc",
     ),
+    // By what values and texts of SQL grow.
+    memory("sqlite3", "VdbeMemGrow VdbeMemClearAndResize StrAccumEnlarge StrAccumEnlargeIfNeeded"),
     copies("sqlite3", "DbStrDup DbStrNDup DbSpanDup"),
     texts("sqlite3", "MPrintf VMPrintf"),
     memory("", "mallocWithAlarm dbMallocRawFinish dbReallocFinish pcache1Alloc"),
@@ -175,7 +177,7 @@ const FAMILIES: &[Family] = &[
     memory("rb_", "alloc_tmp_buffer gc_impl_malloc gc_impl_calloc gc_impl_realloc"),
     memory(
         "",
-        "l_alloc luaM_malloc_ luaM_realloc_ luaM_saferealloc_ lj_mem_realloc lj_mem_newgco lj_mem_grow",
+        "l_alloc luaM_malloc_ luaM_realloc_ luaM_saferealloc_ luaM_growaux_ luaC_newobj luaC_newobjdt lj_mem_realloc lj_mem_newgco lj_mem_grow",
     ),
     memory("", "zend_mm_alloc zend_mm_alloc_huge zend_mm_chunk_alloc"),
     memory("caml_stat_", "alloc alloc_noexc alloc_aligned_noexc calloc_noexc resize resize_noexc"),
@@ -187,6 +189,8 @@ const FAMILIES: &[Family] = &[
         "Tcl",
         "_Alloc _Realloc _AttemptAlloc _AttemptRealloc _DbCkalloc _DbCkrealloc pAlloc pRealloc pSysAlloc",
     ),
+    // GCC's own heap, which is collected.
+    memory("ggc_", "internal_alloc internal_cleared_alloc realloc"),
     // Libraries.
     c("uv__"),
     c("SDL_"),
@@ -250,6 +254,8 @@ const CXX: &[&str] = &[
     "v8::internal::AlignedAllocWithRetry",
     "v8::base::Malloc",
     "v8::base::Realloc",
+    "memory::allocate",
+    "memory::reallocate",
     "os::malloc",
     "os::realloc",
     "AllocateHeap",
@@ -333,6 +339,10 @@ mod tests {
             "pg_malloc0",
             "sqlite3DbMallocRawNN",
             "sqlite3_malloc64",
+            "sqlite3VdbeMemGrow",
+            "luaC_newobj",
+            "ggc_internal_alloc",
+            "memory::allocate(unsigned long)",
             "av_mallocz",
             "av_buffer_pool_get",
             "_safe_malloc",
