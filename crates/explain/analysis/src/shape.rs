@@ -8,12 +8,15 @@
 //! A file without debug information still says where its functions begin. One that calls the allocator within its first few instructions,
 //! for blocks of different sizes, is also taken for a wrapper: it cannot have done much to find out what to ask for.
 //!
+//! In Rust, what calls the allocator with a layout (`std::alloc::alloc`), and not by a container of the standard library, is looked at in the
+//! same way. Where it is also called `allocate`, it need not have several callers: what asked for the memory is further out.
+//!
 //! The number of calls of a function is not recorded. That it makes one block for each is seen by that it has a single
 //! line, or two, that allocate, and by that it calls nothing else that does.
 
 use crate::heap::SizeSpread;
 use crate::stacks::names::{FunctionId, Names, StoredFrame};
-use crate::stacks::owner::{Owner, sounds_like_one};
+use crate::stacks::owner::{Owner, sounds_like_one, sounds_like_one_of_rust};
 use crate::units::Bytes;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
@@ -66,6 +69,8 @@ struct Candidate {
     callers: FxHashMap<FunctionId, Caller>,
     /// Whether it calls the allocator by functions without names, which may decide on the size.
     is_through_nameless: bool,
+    /// Whether it calls Rust's functions that only hand a layout on to the allocator.
+    is_by_layout: bool,
 }
 
 /// Where a function calls the allocator: a line, or an address where there is none.
@@ -98,7 +103,7 @@ impl WrapperShapes {
         frames: impl Iterator<Item = &'a (StoredFrame, Owner)>,
         names: &Names,
     ) {
-        let (mut is_direct, mut is_through_nameless) = (true, false);
+        let (mut is_direct, mut is_through_nameless, mut is_by_layout) = (true, false, false);
         let mut at_place = None;
         for (at, (frame, owner)) in frames.take(place.saturating_add(1 + CALLERS_SEEN)).enumerate() {
             let id = frame.function_id();
@@ -108,7 +113,10 @@ impl WrapperShapes {
                 is_direct &= match owner {
                     Owner::System | Owner::Wrapper | Owner::Recorder => true,
                     Owner::CxxStd => is_new(),
-                    Owner::RustStd => false,
+                    Owner::RustStd => {
+                        is_by_layout = true;
+                        hands_a_layout_on(frame, names)
+                    }
                     // What a library does not export has no name in it: `fz_malloc` calls the allocator by such a function.
                     Owner::Dependency | Owner::User => {
                         is_through_nameless = true;
@@ -131,6 +139,7 @@ impl WrapperShapes {
                     let candidate = self.candidates.entry(own).or_default();
                     candidate.add(line, caller, habit);
                     candidate.is_through_nameless |= is_through_nameless;
+                    candidate.is_by_layout |= is_by_layout;
                 }
             }
         }
@@ -145,6 +154,16 @@ impl WrapperShapes {
         });
         found.map(|(id, _)| *id).collect()
     }
+}
+
+/// Whether a function of Rust's standard library is between the allocator and who makes a layout: `std::alloc::alloc`, and what the compiler puts
+/// below it.
+fn hands_a_layout_on(frame: &StoredFrame, names: &Names) -> bool {
+    let is_in_alloc_rs = names.text(frame.file).is_some_and(|file| file.ends_with("alloc/src/alloc.rs"));
+    let begins = |function: &str| {
+        ["__rust", "__rdl_", "__rg_", "alloc::alloc::"].iter().any(|start| function.starts_with(start))
+    };
+    is_in_alloc_rs || names.text(frame.function).is_some_and(begins)
 }
 
 impl Candidate {
@@ -168,6 +187,9 @@ impl Candidate {
         let most = if name.is_empty() { MOST_BEFORE_WITHOUT_NAME } else { MOST_BEFORE };
         let decides_nothing = || first_call.is_some_and(|before| before <= most) && !self.has_one_size();
         let is_often_called = self.callers.len() >= LEAST_CALLERS_OF_LIKELY;
+        if self.is_by_layout && sounds_like_one_of_rust(name) {
+            return true;
+        }
         if self.is_through_nameless {
             return is_often_called && sounds_like_one(name);
         }

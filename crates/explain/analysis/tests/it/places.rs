@@ -184,6 +184,24 @@ fn a_name_like_malloc_counts_with_a_function_without_a_name_in_between_as_well()
     assert_eq!(places_of("fz_intern||"), ["fz_intern"], "what has no name may decide on the size");
 }
 
+/// `boa_string`: strings are made by functions that are called like this.
+#[test]
+fn what_allocates_by_a_layout_and_is_called_so_is_passed_over() {
+    let alloc = "alloc|/rustc/1/library/alloc/src/alloc.rs|95";
+    let inner = "try_allocate|/home/u/string.rs|83";
+    let outer = "app::Sequence<T>::allocate|/home/u/string.rs|57";
+    let places_of = |frames: &[&str]| places(&analysis(&[(frames, &[24, 40])]));
+    assert_eq!(places_of(&[alloc, inner, outer, "app::join|/home/u/a.rs|9"]), ["app::join"]);
+    assert_eq!(places_of(&[alloc, outer, "app::join|/home/u/a.rs|9"]), ["app::join"]);
+    // Of this name as well, but it puts things into a container.
+    let push = "push|/rustc/1/library/alloc/src/vec/mod.rs|1900";
+    let plan = "app::registers::allocate|/home/u/registers.rs|7";
+    assert_eq!(places_of(&[alloc, push, plan, "app::join|/home/u/a.rs|9"]), ["app::registers::allocate"]);
+    // What is called otherwise decides for itself.
+    assert_eq!(places_of(&[alloc, "app::node|/home/u/a.rs|3", "app::join|/home/u/a.rs|9"]), ["app::node"]);
+    assert_eq!(places_of(&["__rust_alloc||", outer, "app::join|/home/u/a.rs|9"]), ["app::join"]);
+}
+
 #[test]
 fn a_program_that_cargo_fetched_is_no_dependency_of_itself() {
     let alloc = "alloc|/rustc/1/library/alloc/src/alloc.rs|95";

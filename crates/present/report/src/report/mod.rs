@@ -7,6 +7,7 @@ pub(crate) mod allocators;
 mod course;
 mod findings;
 mod head;
+mod inside;
 mod lead;
 mod marks;
 mod places;
@@ -125,7 +126,7 @@ const SECTIONS: [Part; 11] = [
     marks::spans,
     resident::sections,
     allocators::sections,
-    places::tables,
+    inside::tables,
     places::stacks,
     tasks::sections,
 ];

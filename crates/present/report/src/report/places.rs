@@ -13,7 +13,7 @@ pub(super) struct Ranking {
     pub(super) measure: Measure,
     /// The other column: bytes beside a count, or a count.
     beside: Measure,
-    heads: (&'static str, &'static str),
+    pub(super) heads: (&'static str, &'static str),
     help: &'static str,
     /// Some tables are omitted on a page, which has columns for all measures.
     shown: Shown,
@@ -64,7 +64,7 @@ pub(super) const TABLES: &[Ranking] = &[
 
 impl Ranking {
     /// Both columns of a row.
-    fn amounts(&self, numbers: &Numbers) -> [String; 2] {
+    pub(super) fn amounts(&self, numbers: &Numbers) -> [String; 2] {
         let part = self.measure.of(numbers);
         let beside = self.beside.of(numbers);
         if self.measure.is_bytes() {
@@ -78,17 +78,24 @@ impl Ranking {
 }
 
 /// Columns of a count or an amount.
-const WIDE: usize = 11;
+pub(super) const WIDE: usize = 11;
 
-pub(super) fn tables(subject: &Subject<'_>) -> Vec<Section> {
-    TABLES.iter().filter_map(|ranking| some(subject, ranking, subject.options.top)).collect()
-}
+/// Places with less than one part in so many are left to the number of the others, where there is more to be seen inside of the first.
+const SMALL: u64 = 100;
 
 /// A table with so many rows at most.
-pub(super) fn some(subject: &Subject<'_>, ranking: &Ranking, most: usize) -> Option<Section> {
+pub(super) fn table(
+    subject: &Subject<'_>,
+    ranking: &Ranking,
+    most: usize,
+    omits_small: bool,
+) -> Option<Section> {
     let measure = ranking.measure;
     let whole = measure.of_run(subject.analysis);
-    let top = subject.rows.top(measure, most.min(subject.options.top));
+    let mut top = subject.rows.top(measure, most);
+    if omits_small {
+        top.retain(|row| measure.of(&row.sums).saturating_mul(SMALL) >= whole);
+    }
     if top.is_empty() {
         return None;
     }

@@ -52,6 +52,12 @@ impl Row {
         }
     }
 
+    /// Its name in a title, which has little room: without the path of its file.
+    pub(crate) fn in_short(&self) -> String {
+        let function = names::callee(&self.function);
+        if self.place.is_empty() { function } else { format!("{function} ({})", file_name(&self.place)) }
+    }
+
     /// Its name in a sentence.
     pub(crate) fn in_words(&self) -> String {
         let place = if self.place.is_empty() { String::new() } else { format!(" ({})", self.place) };
@@ -99,9 +105,9 @@ impl Rows {
             let place = at.map_or_else(String::new, |frame| place_of(frame, folder));
             let via = via_of(&stack, site.user_frame).unwrap_or_default();
             let sums = Numbers::from(site);
-            let row = *by_place.entry((function.clone(), place.clone())).or_insert_with(|| {
+            let row = *by_place.entry(key_of(&function, &place)).or_insert_with(|| {
                 list.push(Row {
-                    function,
+                    function: function.clone(),
                     place,
                     sums: Numbers::default(),
                     samples: 0,
@@ -110,6 +116,9 @@ impl Rows {
                 });
                 list.len() - 1
             });
+            if list[row].function.len() < function.len() {
+                list[row].function = function;
+            }
             list[row].sums += sums;
             list[row].samples += site.samples;
             list[row].variances += site.variances;
@@ -131,6 +140,14 @@ impl Rows {
         rows.truncate(most);
         rows
     }
+}
+
+/// What tells one place from others. Where a function is inlined, all that is known of its name may be the last part (`encode` for
+/// `Value::encode`): on one line that is the same function.
+pub(crate) fn key_of(function: &str, place: &str) -> (String, String) {
+    let has_line = place.rsplit_once(':').is_some_and(|(_, line)| line.bytes().all(|b| b.is_ascii_digit()));
+    let name = if has_line { function.rsplit("::").next().unwrap_or(function) } else { function };
+    (name.to_owned(), place.to_owned())
 }
 
 /// What a place calls for its blocks: `String::clone`, `xmalloc`. `None` if it calls the allocator itself.

@@ -1,6 +1,7 @@
 //! The report on a terminal by default: a screen and a half with what matters most. `--full` has all of it.
 
-use super::places::{self, TABLES};
+use super::inside;
+use super::places::TABLES;
 use super::{Subject, counted, findings};
 use crate::document::{Block, Mark, Section, Words};
 use crate::units::{about, bytes, count, share, time};
@@ -180,7 +181,7 @@ fn time_in_calls(subject: &Subject<'_>) -> Option<u64> {
 pub(super) fn first_places(subject: &Subject<'_>) -> Vec<Section> {
     let measure = if is_about_time(subject) { Measure::Allocations } else { Measure::PeakBytes };
     let ranking = TABLES.iter().find(|ranking| ranking.measure == measure);
-    ranking.and_then(|ranking| places::some(subject, ranking, PLACES)).into_iter().collect()
+    ranking.map(|ranking| inside::some(subject, ranking, PLACES)).unwrap_or_default()
 }
 
 /// Whether calls of the allocator take enough time to be what a reader looks at first: what they take at least counts, within the error of

@@ -37,6 +37,8 @@ pub(crate) struct Sampled {
     pub(crate) takes: Option<u32>,
     /// Bytes of each block that is copied.
     pub(crate) copy: u64,
+    /// Whether one line of `main` calls two packages for nearly all.
+    pub(crate) packages: bool,
 }
 
 impl Default for Sampled {
@@ -53,6 +55,7 @@ impl Default for Sampled {
             marks: None,
             takes: None,
             copy: 24,
+            packages: false,
         }
     }
 }
@@ -118,6 +121,36 @@ fn symbols(function: &str, file: &str) -> Symbols {
             image("/lib/x86_64-linux-gnu/libc.so.6", vec![(0x10, 5..6)]),
         ],
     }
+}
+
+/// The same, but both stacks go from one line of `main` through a package.
+fn in_packages(mut symbols: Symbols) -> Symbols {
+    let registry = "/home/user/.cargo/registry/src/index-1";
+    symbols.strings.extend([
+        "json::read::Parser::text".to_owned(),
+        format!("{registry}/json-1.2.3/src/read.rs"),
+        "tree::Node::insert".to_owned(),
+        format!("{registry}/tree-4.5.6/src/node.rs"),
+    ]);
+    let frame = |function, file, line, inlined| SymbolFrame {
+        function: Some(function),
+        file: Some(file),
+        line: Some(line),
+        inlined,
+    };
+    symbols.frames = vec![
+        frame(0, 1, 2200, true),
+        frame(8, 9, 30, true),
+        frame(5, 6, 17, false),
+        frame(4, 1, 77, true),
+        frame(10, 11, 50, true),
+        frame(5, 6, 17, false),
+        frame(5, 6, 21, false),
+        SymbolFrame { file: None, line: None, ..frame(7, 0, 0, false) },
+    ];
+    symbols.images[0].addresses = vec![(0x100, 0..3), (0x200, 3..6), (0x300, 6..7)];
+    symbols.images[1].addresses = vec![(0x10, 7..8)];
+    symbols
 }
 
 /// The main thread's events and the worker's, a millisecond per epoch.
@@ -256,7 +289,8 @@ pub(crate) fn recording(sampled: &Sampled) -> Vec<u8> {
         let name = sampled.thread.to_owned();
         w.thread_end(&ThreadEnd { index: ThreadIndex(1), name, epoch: Epoch(101), lost_events: 0 })
             .expect("memory");
-        w.symbols(&symbols(sampled.function, sampled.file)).expect("memory");
+        let symbols = symbols(sampled.function, sampled.file);
+        w.symbols(&if sampled.packages { in_packages(symbols) } else { symbols }).expect("memory");
     }
     let readings = (0..=110).map(|i| (Epoch(i), i * 1_000_000)).collect();
     w.clock(&ClockReadings(readings)).expect("memory");

@@ -132,6 +132,25 @@ fn where_calls_take_time_and_no_finding_saves_it_places_stand_out() {
 }
 
 #[test]
+fn where_one_place_has_nearly_all_those_of_the_packages_that_it_calls_follow() {
+    let short = TextOptions { full: false, ..TextOptions::default() };
+    let report = rendered(&Sampled { packages: true, ..Sampled::default() }, &short, STYLE);
+    let (before, inside) =
+        report.split_once("OF THESE, IN PACKAGES  that contest::main (main.rs:17) calls\n").expect(&report);
+    assert!(before.contains("contest::main  contest/src/main.rs:17"), "{report}");
+    assert!(
+        !before.contains("main.rs:21") && before.contains("and 2 more places"),
+        "a thousandth is no row: {report}"
+    );
+    let text = "1,000     23.4 KiB  json::read::Parser::text\n                                    json-1.2.3/src/read.rs:30\n";
+    let insert = "1,000      175 KiB  tree::Node::insert\n                                    tree-4.5.6/src/node.rs:50\n";
+    assert!(inside.contains(text) && inside.contains(insert), "{report}");
+    // Two places of the program's own that share it are enough.
+    let shared = rendered(&Sampled::default(), &short, STYLE);
+    assert!(!shared.contains("IN PACKAGES"), "{shared}");
+}
+
+#[test]
 fn findings_come_with_the_source_line_if_it_is_there() {
     let code = "    let name = other.clone(); // \u{1b}[2J";
     let source =

@@ -12,7 +12,7 @@ pub use wrappers::{WrapperKind, wrapper_kind};
 
 use package::is_interpreter;
 pub(crate) use package::of_source;
-pub(crate) use wrappers::sounds_like_one;
+pub(crate) use wrappers::{sounds_like_one, sounds_like_one_of_rust};
 
 use rules::RULES;
 
@@ -291,6 +291,7 @@ mod tests {
             &[
                 "x|/home/u/.cargo/registry/src/index-1/hashbrown-0.15.2/src/raw/mod.rs|/a/app",
                 "x|/r/registry/src/i/indexmap-2.0.0/src/map.rs|/a/app",
+                "x|/r/registry/src/i/compact_str-0.9.0/src/repr/heap.rs|/a/app",
             ],
             &["x|/home/u/hashbrown-0.15.2/src/raw/mod.rs|/a/app"],
         ),

@@ -89,22 +89,13 @@ fn go_module(file: &str) -> Option<(Package<'_>, &str)> {
     Some((Package { name, version: Some(version) }, &file[..end]))
 }
 
-/// Crates of collections, which allocate what their caller puts into them as those of the standard library do.
+/// Crates of collections, strings and pointers, which allocate what their caller puts into them as those of the standard library do.
 pub(crate) fn is_of_collections(file: &str) -> bool {
-    const NAMES: &[&str] = &[
-        "allocator-api2",
-        "bytes",
-        "dashmap",
-        "either",
-        "hashbrown",
-        "indexmap",
-        "itertools",
-        "slab",
-        "smallvec",
-        "thin-vec",
-        "tinyvec",
-    ];
-    cargo_registry(file).is_some_and(|(package, _)| NAMES.contains(&package.name))
+    const NAMES: &str = "allocator-api2 arcstr bytes compact_str dashmap ecow either hashbrown hashlink hipstr im im-rc indexmap itertools kstring \
+                         linked-hash-map lru ordermap priority-queue rpds servo_arc slab slotmap smallvec smartstring smol_str thin-vec \
+                         tinyvec triomphe";
+    let is_known = |name: &str| NAMES.split_ascii_whitespace().any(|known| known == name);
+    cargo_registry(file).is_some_and(|(package, _)| is_known(package.name))
 }
 
 /// Whether a file of source code was fetched by a package manager that is not cargo.

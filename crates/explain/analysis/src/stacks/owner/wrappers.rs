@@ -310,6 +310,27 @@ pub(crate) fn sounds_like_one(function: &str) -> bool {
     !name.contains("::") && ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
+/// The same of a function of Rust, by the last part of its path: `Buffer<T>::try_allocate`.
+pub(crate) fn sounds_like_one_of_rust(function: &str) -> bool {
+    const NAMES: &str = "alloc allocate try_alloc try_allocate raw_alloc do_alloc alloc_zeroed allocate_zeroed alloc_layout allocate_layout \
+                         alloc_bytes allocate_bytes alloc_raw allocate_raw alloc_inner allocate_inner alloc_ptr allocate_ptr";
+    let mut depth = 0_usize;
+    let without_types: String = function
+        .chars()
+        .filter(|&c| {
+            let is_within = depth > 0;
+            match c {
+                '<' => depth += 1,
+                '>' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            !is_within && c != '<'
+        })
+        .collect();
+    let last = without_types.rsplit("::").find(|part| !part.is_empty() && !part.starts_with('{'));
+    last.is_some_and(|last| NAMES.split_ascii_whitespace().any(|known| known == last))
+}
+
 /// A name without what compilers append to copies of a function (`.constprop.0`, `.part.1`).
 fn plain(function: &str) -> &str {
     function.split('.').next().filter(|name| !name.is_empty()).unwrap_or(function)
@@ -422,5 +443,26 @@ mod tests {
             ["my_malloc", "ut_zalloc", "FooRealloc", "my_strdup.part.0"].into_iter().all(sounds_like_one)
         );
         assert!(!["malloc_usable", "allocate", "parse", "", "app::malloc"].into_iter().any(sounds_like_one));
+    }
+
+    #[test]
+    fn names_of_rust_sound_like_wrappers_by_the_last_part() {
+        let likely = [
+            "try_allocate",
+            "allocate<u8>",
+            "boa_string::SequenceString<T>::allocate",
+            "<app::Pool as app::Source<u8>>::alloc",
+            "app::alloc_bytes::<app::Kind>::{closure#0}",
+        ];
+        assert!(likely.into_iter().all(sounds_like_one_of_rust));
+        let others = [
+            "app::allocate::Plan::new",
+            "app::allocated",
+            "main",
+            "",
+            "app::reallocate",
+            "Vec<alloc::Global>::push",
+        ];
+        assert!(!others.into_iter().any(sounds_like_one_of_rust));
     }
 }
