@@ -72,12 +72,12 @@ use std::hint::cold_path;
 ///
 /// | inner allocator | bare | added inert | added counting |
 /// |---|---:|---:|---:|
-/// | `System` (glibc 2.36) | 9.27 | 0.02 | 0.84 |
-/// | jemalloc | 5.55 | 0.01 | 0.85 |
-/// | mimalloc | 6.39 | 0.00 | 0.60 |
-/// | snmalloc | 8.93 | -0.27 | 0.74 |
+/// | `System` (glibc 2.36) | 9.70 | 0.07 | 0.99 |
+/// | jemalloc | 6.09 | 0.04 | 1.47 |
+/// | mimalloc | 7.72 | 0.24 | 0.89 |
+/// | snmalloc | 9.37 | 0.00 | 2.22 |
 ///
-/// With four threads counting adds 0.1 to 0.3 more. Over any other allocator, also one that wraps these, requests are counted after the call, which
+/// With four threads counting adds up to 0.8 more. Over any other allocator, also one that wraps these, requests are counted after the call, which
 /// adds 1.7 with one thread and 2.1 with four. Being recorded by `heapwise run` adds 28 over `System`. docs/library-costs.md in the repository has
 /// the ranges, and other wrappers.
 #[derive(Clone, Copy, Debug, Default)]
