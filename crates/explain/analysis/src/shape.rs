@@ -8,8 +8,8 @@
 //! A file without debug information still says where its functions begin. One that calls the allocator within its first few instructions,
 //! for blocks of different sizes, is also taken for a wrapper: it cannot have done much to find out what to ask for.
 //!
-//! In Rust, what calls the allocator with a layout (`std::alloc::alloc`), and not by a container of the standard library, is looked at in the
-//! same way. Where it is also called `allocate`, it need not have several callers: what asked for the memory is further out.
+//! In Rust, a function that calls `std::alloc::alloc` with a layout and is called `allocate` or the like is one, too, unless all of its callers get
+//! blocks of one size, as from a pool. What asked for the memory is further out.
 //!
 //! The number of calls of a function is not recorded. That it makes one block for each is seen by that it has a single
 //! line, or two, that allocate, and by that it calls nothing else that does.
@@ -103,7 +103,8 @@ impl WrapperShapes {
         frames: impl Iterator<Item = &'a (StoredFrame, Owner)>,
         names: &Names,
     ) {
-        let (mut is_direct, mut is_through_nameless, mut is_by_layout) = (true, false, false);
+        let (mut is_direct, mut is_through_nameless) = (true, false);
+        let (mut is_by_layout, mut has_shims) = (false, false);
         let mut at_place = None;
         for (at, (frame, owner)) in frames.take(place.saturating_add(1 + CALLERS_SEEN)).enumerate() {
             let id = frame.function_id();
@@ -114,8 +115,10 @@ impl WrapperShapes {
                     Owner::System | Owner::Wrapper | Owner::Recorder => true,
                     Owner::CxxStd => is_new(),
                     Owner::RustStd => {
-                        is_by_layout = true;
-                        hands_a_layout_on(frame, names)
+                        let hands_on = hands_a_layout_on(frame, names);
+                        is_by_layout |= hands_on;
+                        has_shims |= !hands_on;
+                        hands_on || is_shim(frame, names)
                     }
                     // What a library does not export has no name in it: `fz_malloc` calls the allocator by such a function.
                     Owner::Dependency | Owner::User => {
@@ -124,6 +127,8 @@ impl WrapperShapes {
                     }
                 };
             } else if at == place {
+                // Without lines, a container may have been inlined in between.
+                is_direct &= !has_shims || is_by_layout;
                 let is_code = matches!(owner, Owner::User | Owner::Dependency);
                 at_place = id.filter(|_| is_code).map(|id| (id, Line::of(frame)));
                 if !is_direct {
@@ -156,14 +161,20 @@ impl WrapperShapes {
     }
 }
 
-/// Whether a function of Rust's standard library is between the allocator and who makes a layout: `std::alloc::alloc`, and what the compiler puts
-/// below it.
+/// Whether it is `std::alloc::alloc` or one like it, which makers of layouts call. `exchange_malloc`, of the same file, is what the compiler makes of
+/// `Box::new` and `vec![]`.
 fn hands_a_layout_on(frame: &StoredFrame, names: &Names) -> bool {
+    const FOR_BOXES: [&str; 2] = ["exchange_malloc", "box_new"];
     let is_in_alloc_rs = names.text(frame.file).is_some_and(|file| file.ends_with("alloc/src/alloc.rs"));
-    let begins = |function: &str| {
-        ["__rust", "__rdl_", "__rg_", "alloc::alloc::"].iter().any(|start| function.starts_with(start))
-    };
-    is_in_alloc_rs || names.text(frame.function).is_some_and(begins)
+    let is_for_boxes = |name: &str| FOR_BOXES.iter().any(|end| name.ends_with(end));
+    is_in_alloc_rs && !names.text(frame.function).is_some_and(is_for_boxes)
+}
+
+/// Whether it is what the compiler puts between that and the allocator.
+fn is_shim(frame: &StoredFrame, names: &Names) -> bool {
+    let begins = |name: &str| ["__rust", "__rdl_", "__rg_"].iter().any(|start| name.starts_with(start));
+    let is_of_system = |file: &str| file.contains("/sys/alloc/");
+    names.text(frame.function).is_some_and(begins) || names.text(frame.file).is_some_and(is_of_system)
 }
 
 impl Candidate {
@@ -187,8 +198,8 @@ impl Candidate {
         let most = if name.is_empty() { MOST_BEFORE_WITHOUT_NAME } else { MOST_BEFORE };
         let decides_nothing = || first_call.is_some_and(|before| before <= most) && !self.has_one_size();
         let is_often_called = self.callers.len() >= LEAST_CALLERS_OF_LIKELY;
-        if self.is_by_layout && sounds_like_one_of_rust(name) {
-            return true;
+        if self.is_by_layout {
+            return sounds_like_one_of_rust(name) && (self.callers.len() < 2 || !self.has_one_size());
         }
         if self.is_through_nameless {
             return is_often_called && sounds_like_one(name);

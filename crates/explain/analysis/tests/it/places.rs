@@ -197,9 +197,24 @@ fn what_allocates_by_a_layout_and_is_called_so_is_passed_over() {
     let push = "push|/rustc/1/library/alloc/src/vec/mod.rs|1900";
     let plan = "app::registers::allocate|/home/u/registers.rs|7";
     assert_eq!(places_of(&[alloc, push, plan, "app::join|/home/u/a.rs|9"]), ["app::registers::allocate"]);
-    // What is called otherwise decides for itself.
-    assert_eq!(places_of(&[alloc, "app::node|/home/u/a.rs|3", "app::join|/home/u/a.rs|9"]), ["app::node"]);
-    assert_eq!(places_of(&["__rust_alloc||", outer, "app::join|/home/u/a.rs|9"]), ["app::join"]);
+    // What the compiler makes of `vec![]` is in the same file.
+    let boxes = "alloc::alloc::exchange_malloc|/rustc/1/library/alloc/src/alloc.rs|340";
+    assert_eq!(places_of(&[boxes, plan, "app::join|/home/u/a.rs|9"]), ["app::registers::allocate"]);
+    // Without lines, it is not known what was inlined in between.
+    assert_eq!(
+        places_of(&["__rust_alloc||", plan, "app::join|/home/u/a.rs|9"]),
+        ["app::registers::allocate"]
+    );
+    assert_eq!(places_of(&["__rust_alloc||", alloc, outer, "app::join|/home/u/a.rs|9"]), ["app::join"]);
+    let callers = ["app::join|/home/u/a.rs|9", "app::split|/home/u/a.rs|19", "app::trim|/home/u/a.rs|29"];
+    let places_of = |own, sizes: [&[u64]; 3]| {
+        let stacks = callers.map(|caller| [alloc, own, caller]);
+        let stacks: Vec<(&[&str], &[u64])> = stacks.iter().map(<[_; 3]>::as_slice).zip(sizes).collect();
+        places(&analysis(&stacks))
+    };
+    let different: [&[u64]; 3] = [&[24, 24], &[80, 80], &[256, 256]];
+    assert_eq!(places_of("app::node|/home/u/a.rs|3", different), ["app::node"], "it is called otherwise");
+    assert_eq!(places_of("app::Pool::alloc|/home/u/a.rs|3", [&[4096; 2]; 3]), ["app::Pool::alloc"], "a pool");
 }
 
 #[test]

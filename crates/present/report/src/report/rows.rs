@@ -4,7 +4,7 @@ use crate::document::{Place, Stack, StackFrame};
 use crate::names;
 use heapwise_analysis::{Analysis, Frame, Interval, Measure, Numbers, Site, SiteId, Variances};
 use heapwise_diagnosis::ENOUGH_SAMPLES;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// One place in the user's code.
 #[derive(Debug)]
@@ -105,9 +105,9 @@ impl Rows {
             let place = at.map_or_else(String::new, |frame| place_of(frame, folder));
             let via = via_of(&stack, site.user_frame).unwrap_or_default();
             let sums = Numbers::from(site);
-            let row = *by_place.entry(key_of(&function, &place)).or_insert_with(|| {
+            let row = *by_place.entry((function.clone(), place.clone())).or_insert_with(|| {
                 list.push(Row {
-                    function: function.clone(),
+                    function,
                     place,
                     sums: Numbers::default(),
                     samples: 0,
@@ -116,15 +116,12 @@ impl Rows {
                 });
                 list.len() - 1
             });
-            if list[row].function.len() < function.len() {
-                list[row].function = function;
-            }
             list[row].sums += sums;
             list[row].samples += site.samples;
             list[row].variances += site.variances;
             list[row].sites.push((site.id, via, sums));
         }
-        Self { list }
+        Self { list: merged(list) }
     }
 
     /// The row that a site belongs to.
@@ -142,12 +139,63 @@ impl Rows {
     }
 }
 
-/// What tells one place from others. Where a function is inlined, all that is known of its name may be the last part (`encode` for
-/// `Value::encode`): on one line that is the same function.
-pub(crate) fn key_of(function: &str, place: &str) -> (String, String) {
-    let has_line = place.rsplit_once(':').is_some_and(|(_, line)| line.bytes().all(|b| b.is_ascii_digit()));
-    let name = if has_line { function.rsplit("::").next().unwrap_or(function) } else { function };
-    (name.to_owned(), place.to_owned())
+/// Rows of one function, which has its whole name in some stacks only, as one.
+fn merged(list: Vec<Row>) -> Vec<Row> {
+    let names = WholeNames::new(list.iter().map(|row| (row.function.as_str(), row.place.as_str())));
+    let mut at: HashMap<(String, String), usize> = HashMap::new();
+    let mut merged: Vec<Row> = Vec::new();
+    for row in list {
+        let function = names.of(&row.function, &row.place).to_owned();
+        match at.get(&(function.clone(), row.place.clone())) {
+            Some(&known) => {
+                let known = &mut merged[known];
+                known.sums += row.sums;
+                known.samples += row.samples;
+                known.variances += row.variances;
+                known.sites.extend(row.sites);
+            }
+            None => {
+                at.insert((function.clone(), row.place.clone()), merged.len());
+                merged.push(Row { function, ..row });
+            }
+        }
+    }
+    merged
+}
+
+/// Whole names of functions by their lines. Where a function is inlined, all that is known of its name may be the last part: `encode` for
+/// `Value::encode`.
+#[derive(Debug)]
+pub(crate) struct WholeNames(HashMap<String, BTreeSet<String>>);
+
+impl WholeNames {
+    /// Of functions and where they are.
+    pub(crate) fn new<'a>(places: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut names: HashMap<String, BTreeSet<String>> = HashMap::new();
+        for (function, place) in places.filter(|(function, place)| function.contains("::") && has_line(place))
+        {
+            names.entry(place.to_owned()).or_default().insert(function.to_owned());
+        }
+        Self(names)
+    }
+
+    /// The whole name of a function on a line, if it is the last part of one there only; else the name as it is. Closures have no names.
+    pub(crate) fn of<'a>(&'a self, function: &'a str, place: &str) -> &'a str {
+        let ends =
+            |whole: &&String| whole.strip_suffix(function).is_some_and(|before| before.ends_with("::"));
+        let is_bare = !function.contains("::") && !function.starts_with('{');
+        let mut whole = self.0.get(place).into_iter().flatten().filter(ends).filter(|_| is_bare);
+        match (whole.next(), whole.next()) {
+            (Some(only), None) => only,
+            _ => function,
+        }
+    }
+}
+
+fn has_line(place: &str) -> bool {
+    place
+        .rsplit_once(':')
+        .is_some_and(|(_, line)| !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// What a place calls for its blocks: `String::clone`, `xmalloc`. `None` if it calls the allocator itself.
@@ -193,5 +241,36 @@ pub(crate) fn stack_of(analysis: &Analysis, site: &Site, folder: Option<&str>) -
     Stack {
         frames: analysis.stack(site).iter().enumerate().map(frame).collect(),
         notes: notes.into_iter().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_part_of_one_name_on_a_line_is_that_function() {
+        let at = "core/src/value.rs:7";
+        let places = [
+            ("core::Value::encode", at),
+            ("ast::Leaf::new", "ast.rs:3"),
+            ("ast::Branch::new", "ast.rs:3"),
+            ("run::{closure#0}", at),
+            ("core::Value::encode", "libcore.so"),
+        ];
+        let names = WholeNames::new(places.into_iter());
+        assert_eq!(names.of("encode", at), "core::Value::encode");
+        // On another line, in a file without lines, of two functions, of a closure, and of what only ends alike.
+        let others = [
+            ("encode", "core/src/value.rs:8"),
+            ("encode", "libcore.so"),
+            ("new", "ast.rs:3"),
+            ("{closure#0}", at),
+            ("code", at),
+            ("Leaf::new", "ast.rs:3"),
+        ];
+        for (function, place) in others {
+            assert_eq!(names.of(function, place), function);
+        }
     }
 }

@@ -181,7 +181,7 @@ fn time_in_calls(subject: &Subject<'_>) -> Option<u64> {
 pub(super) fn first_places(subject: &Subject<'_>) -> Vec<Section> {
     let measure = if is_about_time(subject) { Measure::Allocations } else { Measure::PeakBytes };
     let ranking = TABLES.iter().find(|ranking| ranking.measure == measure);
-    ranking.map(|ranking| inside::some(subject, ranking, PLACES)).unwrap_or_default()
+    ranking.map(|ranking| inside::in_short(subject, ranking, PLACES)).unwrap_or_default()
 }
 
 /// Whether calls of the allocator take enough time to be what a reader looks at first: what they take at least counts, within the error of

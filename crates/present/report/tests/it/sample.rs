@@ -37,8 +37,8 @@ pub(crate) struct Sampled {
     pub(crate) takes: Option<u32>,
     /// Bytes of each block that is copied.
     pub(crate) copy: u64,
-    /// Whether one line of `main` calls two packages for nearly all.
-    pub(crate) packages: bool,
+    /// Whether `main` calls packages for nearly all: one in line 17, and another in this one.
+    pub(crate) packages: Option<u32>,
 }
 
 impl Default for Sampled {
@@ -55,7 +55,7 @@ impl Default for Sampled {
             marks: None,
             takes: None,
             copy: 24,
-            packages: false,
+            packages: None,
         }
     }
 }
@@ -123,8 +123,8 @@ fn symbols(function: &str, file: &str) -> Symbols {
     }
 }
 
-/// The same, but both stacks go from one line of `main` through a package.
-fn in_packages(mut symbols: Symbols) -> Symbols {
+/// The same, but both stacks go through a package, from line 17 of `main` and another one.
+fn in_packages(mut symbols: Symbols, line: u32) -> Symbols {
     let registry = "/home/user/.cargo/registry/src/index-1";
     symbols.strings.extend([
         "json::read::Parser::text".to_owned(),
@@ -144,7 +144,7 @@ fn in_packages(mut symbols: Symbols) -> Symbols {
         frame(5, 6, 17, false),
         frame(4, 1, 77, true),
         frame(10, 11, 50, true),
-        frame(5, 6, 17, false),
+        frame(5, 6, line, false),
         frame(5, 6, 21, false),
         SymbolFrame { file: None, line: None, ..frame(7, 0, 0, false) },
     ];
@@ -290,7 +290,11 @@ pub(crate) fn recording(sampled: &Sampled) -> Vec<u8> {
         w.thread_end(&ThreadEnd { index: ThreadIndex(1), name, epoch: Epoch(101), lost_events: 0 })
             .expect("memory");
         let symbols = symbols(sampled.function, sampled.file);
-        w.symbols(&if sampled.packages { in_packages(symbols) } else { symbols }).expect("memory");
+        let symbols = match sampled.packages {
+            Some(line) => in_packages(symbols, line),
+            None => symbols,
+        };
+        w.symbols(&symbols).expect("memory");
     }
     let readings = (0..=110).map(|i| (Epoch(i), i * 1_000_000)).collect();
     w.clock(&ClockReadings(readings)).expect("memory");

@@ -134,9 +134,10 @@ fn where_calls_take_time_and_no_finding_saves_it_places_stand_out() {
 #[test]
 fn where_one_place_has_nearly_all_those_of_the_packages_that_it_calls_follow() {
     let short = TextOptions { full: false, ..TextOptions::default() };
-    let report = rendered(&Sampled { packages: true, ..Sampled::default() }, &short, STYLE);
-    let (before, inside) =
-        report.split_once("OF THESE, IN PACKAGES  that contest::main (main.rs:17) calls\n").expect(&report);
+    let report = rendered(&Sampled { packages: Some(17), ..Sampled::default() }, &short, STYLE);
+    let (before, inside) = report
+        .split_once("OF THESE, IN PACKAGES  that contest::main (main.rs:17) calls: 100 % of all\n")
+        .expect(&report);
     assert!(before.contains("contest::main  contest/src/main.rs:17"), "{report}");
     assert!(
         !before.contains("main.rs:21") && before.contains("and 2 more places"),
@@ -145,9 +146,12 @@ fn where_one_place_has_nearly_all_those_of_the_packages_that_it_calls_follow() {
     let text = "1,000     23.4 KiB  json::read::Parser::text\n                                    json-1.2.3/src/read.rs:30\n";
     let insert = "1,000      175 KiB  tree::Node::insert\n                                    tree-4.5.6/src/node.rs:50\n";
     assert!(inside.contains(text) && inside.contains(insert), "{report}");
-    // Two places of the program's own that share it are enough.
-    let shared = rendered(&Sampled::default(), &short, STYLE);
-    assert!(!shared.contains("IN PACKAGES"), "{shared}");
+    // Where more rows are asked for, none is left out; where two places share it, they are enough.
+    let full =
+        rendered(&Sampled { packages: Some(17), ..Sampled::default() }, &TextOptions::default(), STYLE);
+    assert!(full.contains("OF THESE, IN PACKAGES") && full.contains("main.rs:21"), "{full}");
+    let shared = rendered(&Sampled { packages: Some(18), ..Sampled::default() }, &short, STYLE);
+    assert!(!shared.contains("IN PACKAGES") && shared.contains("main.rs:18"), "{shared}");
 }
 
 #[test]

@@ -272,6 +272,14 @@ mod tests {
             &["xml_parse|/u/src/xml.c|/a/app", "my_malloc||/a/app", "app::xmalloc|/u/src/main.rs|/a/app"],
         ),
         (
+            "rust-global-allocator",
+            &["<app::Counting<A> as core::alloc::global::GlobalAlloc>::alloc|/u/src/main.rs|/a/app"],
+            &[
+                "app::GlobalAlloc::alloc|/u/src/main.rs|/a/app",
+                "<app::A as app::Alloc>::alloc|/u/src/main.rs|/a/app",
+            ],
+        ),
+        (
             "rust-std-dependency-file",
             &["x|/rust/deps/hashbrown-0.15.2/src/raw/mod.rs|/a/app"],
             &["x|/home/u/rust/dep/a.rs|/a/app"],

@@ -167,6 +167,16 @@ pub(super) const RULES: &[Rule] = &[
         owner: Owner::Wrapper,
         matches: |f| f.function.is_some_and(|function| wrapper_kind(function).is_some()),
     },
+    // A program's own allocator, or a crate's that counts: everything comes through it.
+    Rule {
+        name: "rust-global-allocator",
+        owner: Owner::Wrapper,
+        matches: |f| {
+            f.function.is_some_and(|function| {
+                function.starts_with('<') && function.contains(" as core::alloc::global::GlobalAlloc>::")
+            })
+        },
+    },
     // Packages that the standard library is built from, such as hashbrown; before the folders of std itself.
     Rule { name: "rust-std-dependency-file", owner: Owner::RustStd, matches: |f| file_has(f, "/rust/deps/") },
     Rule {

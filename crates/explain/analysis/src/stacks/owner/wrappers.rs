@@ -289,6 +289,8 @@ pub fn wrapper_kind(function: &str) -> Option<WrapperKind> {
     if name.starts_with("_cgo_") && name.ends_with("_Cfunc__Cmalloc") {
         return Some(WrapperKind::Memory);
     }
+    // What is compiled as C++ has its arguments behind the name.
+    let name = name.split('(').next().unwrap_or(name);
     FAMILIES.iter().find_map(|family| {
         let rest = name.strip_prefix(family.prefix)?;
         let is_in = |list: &str| list.split_ascii_whitespace().any(|name| name == rest);
@@ -362,7 +364,7 @@ mod tests {
             "sqlite3_malloc64",
             "sqlite3VdbeMemGrow",
             "luaC_newobj",
-            "ggc_internal_alloc",
+            "ggc_internal_alloc(unsigned long, void (*)(void*), unsigned long, unsigned long)",
             "memory::allocate(unsigned long)",
             "av_mallocz",
             "av_buffer_pool_get",
