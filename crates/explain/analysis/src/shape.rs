@@ -104,7 +104,7 @@ impl WrapperShapes {
         names: &Names,
     ) {
         let (mut is_direct, mut is_through_nameless) = (true, false);
-        let (mut is_by_layout, mut has_shims) = (false, false);
+        let (mut is_by_layout, mut is_through_std) = (false, false);
         let mut at_place = None;
         for (at, (frame, owner)) in frames.take(place.saturating_add(1 + CALLERS_SEEN)).enumerate() {
             let id = frame.function_id();
@@ -117,7 +117,7 @@ impl WrapperShapes {
                     Owner::RustStd => {
                         let hands_on = hands_a_layout_on(frame, names);
                         is_by_layout |= hands_on;
-                        has_shims |= !hands_on;
+                        is_through_std = true;
                         hands_on || is_shim(frame, names)
                     }
                     // What a library does not export has no name in it: `fz_malloc` calls the allocator by such a function.
@@ -128,7 +128,7 @@ impl WrapperShapes {
                 };
             } else if at == place {
                 // Without lines, a container may have been inlined in between.
-                is_direct &= !has_shims || is_by_layout;
+                is_direct &= !is_through_std || is_by_layout;
                 let is_code = matches!(owner, Owner::User | Owner::Dependency);
                 at_place = id.filter(|_| is_code).map(|id| (id, Line::of(frame)));
                 if !is_direct {

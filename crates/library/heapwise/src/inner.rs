@@ -13,7 +13,7 @@ pub(crate) fn is_system<A>() -> bool {
 /// program goes on.
 #[inline(always)]
 pub(crate) fn refuses_only_without_memory<A>() -> bool {
-    // Tests in tests/tests/wrapped.rs and tune.rs have these names, too.
+    // Recordings have the names of the first two, which tests/tests/wrapped.rs compares.
     const OTHERS: [&str; 3] = ["tikv_jemallocator::Jemalloc", "mimalloc::MiMalloc", "snmalloc_rs::SnMalloc"];
     let name = type_name::<A>();
     is_system::<A>() || name == OTHERS[0] || name == OTHERS[1] || name == OTHERS[2]

@@ -104,39 +104,41 @@ fn more_than_there_can_be_is_not_counted() {
     assert_eq!(counts.net_bytes(), 0);
 }
 
-/// In a child, since nothing in the process can have more memory meanwhile.
+/// The limit is the whole process's, so it is another one, in which this test is alone.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_large_block_that_cannot_grow_by_little_is_not_counted() {
-    let large = Layout::from_size_align(1 << 30, 16).expect("a power of two");
-    let counts = |block: &mut *mut u8| {
-        counts_of(|| {
-            // SAFETY: a layout with a size; a block that is freed once with its layout. The limit is a C function's.
-            unsafe {
-                *block = ALLOCATOR.alloc(large);
-                make_room();
-                let none = libc::rlimit { rlim_cur: 1 << 20, rlim_max: 1 << 20 };
-                libc::setrlimit(libc::RLIMIT_AS, &raw const none);
-                let moved = ALLOCATOR.realloc(*block, large, large.size() + 8192);
-                ALLOCATOR.dealloc(*block, large);
-                if !moved.is_null() {
-                    *block = std::ptr::null_mut();
-                }
-            }
-        })
-    };
-    // SAFETY: the child only allocates, which the C library allows after a fork, and ends without what else is done at the end.
-    let child = unsafe { libc::fork() };
-    if child == 0 {
-        let mut block = std::ptr::null_mut();
-        let counts = counts(&mut block);
-        let calls = (counts.allocations, counts.reallocations, counts.deallocations);
-        let is_right = !block.is_null() && calls == (2, 0, 2) && counts.net_bytes() == 0;
-        // SAFETY: ends the child.
-        unsafe { libc::_exit(i32::from(!is_right)) };
+    const CHILD: &str = "HEAPWISE_TEST_REFUSED_CHILD";
+    if std::env::var_os(CHILD).is_none() {
+        let test = std::env::current_exe().expect("it runs");
+        let alone = ["--exact", "a_large_block_that_cannot_grow_by_little_is_not_counted", "--nocapture"];
+        let output =
+            std::process::Command::new(test).args(alone).env(CHILD, "1").output().expect("it runs again");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("1 passed"), "{said}");
+        return;
     }
-    let mut status = 0;
-    // SAFETY: waits for the child, and writes to `status`.
-    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
-    assert_eq!(status, 0);
+    let large = Layout::from_size_align(1 << 30, 16).expect("a power of two");
+    let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let mut is_refused = false;
+    let counts = counts_of(|| {
+        // SAFETY: a layout with a size; a block that is freed once, with its layout, unless it has moved, which fails the test. The limits
+        // are those of C functions, which read and write what they are given.
+        unsafe {
+            let block = ALLOCATOR.alloc(large);
+            assert!(!block.is_null());
+            make_room();
+            assert_eq!(libc::getrlimit(libc::RLIMIT_AS, &raw mut before), 0);
+            let none = libc::rlimit { rlim_cur: 1 << 20, ..before };
+            assert_eq!(libc::setrlimit(libc::RLIMIT_AS, &raw const none), 0);
+            is_refused = ALLOCATOR.realloc(block, large, large.size() + 8192).is_null();
+            libc::setrlimit(libc::RLIMIT_AS, &raw const before);
+            if is_refused {
+                ALLOCATOR.dealloc(block, large);
+            }
+        }
+    });
+    assert!(is_refused);
+    assert_eq!((counts.allocations, counts.reallocations, counts.deallocations), (2, 0, 2));
+    assert_eq!(counts.net_bytes(), 0);
 }

@@ -68,7 +68,7 @@ impl Drop for Lease {
         ENDING.set(true);
         let slot = SLOT.replace(&raw const NONE).cast_mut();
         let is_none = ptr::eq(slot, &raw const NONE);
-        // SAFETY: a slot; slots are never freed.
+        // SAFETY: not `NONE`, so a slot; slots are never freed, and all their fields are atomics.
         FINAL.set((!is_none).then(|| unsafe { &*slot }.counts()));
         // A slot whose list is locked for too long (a forked child's may be, for ever) is not used again; that loses nothing
         // else.

@@ -96,19 +96,25 @@ pub(crate) struct Rows {
 
 impl Rows {
     pub(crate) fn new(analysis: &Analysis, folder: Option<&str>) -> Self {
-        let mut by_place: HashMap<(String, String), usize> = HashMap::new();
-        let mut list: Vec<Row> = Vec::new();
-        for site in analysis.sites() {
+        let found = analysis.sites().iter().map(|site| {
             let stack = analysis.up_to_place(site);
             let at = stack.last();
             let function = at.map_or_else(|| "(stack unknown)".to_owned(), function_of);
             let place = at.map_or_else(String::new, |frame| place_of(frame, folder));
-            let via = via_of(&stack, site.user_frame).unwrap_or_default();
-            let sums = Numbers::from(site);
-            let row = *by_place.entry((function.clone(), place.clone())).or_insert_with(|| {
+            (site, function, place, via_of(&stack, site.user_frame).unwrap_or_default())
+        });
+        let found: Vec<(&Site, String, String, String)> = found.collect();
+        let names =
+            WholeNames::new(found.iter().map(|(_, function, place, _)| (function.as_str(), place.as_str())));
+        let mut by_place: HashMap<(&str, &str), usize> = HashMap::new();
+        let mut list: Vec<Row> = Vec::new();
+        for (site, function, place, via) in &found {
+            let function = names.of(function, place);
+            let sums = Numbers::from(*site);
+            let row = *by_place.entry((function, place)).or_insert_with(|| {
                 list.push(Row {
-                    function,
-                    place,
+                    function: function.to_owned(),
+                    place: place.clone(),
                     sums: Numbers::default(),
                     samples: 0,
                     variances: Variances::default(),
@@ -119,9 +125,9 @@ impl Rows {
             list[row].sums += sums;
             list[row].samples += site.samples;
             list[row].variances += site.variances;
-            list[row].sites.push((site.id, via, sums));
+            list[row].sites.push((site.id, via.clone(), sums));
         }
-        Self { list: merged(list) }
+        Self { list }
     }
 
     /// The row that a site belongs to.
@@ -137,30 +143,6 @@ impl Rows {
         rows.truncate(most);
         rows
     }
-}
-
-/// Rows of one function, which has its whole name in some stacks only, as one.
-fn merged(list: Vec<Row>) -> Vec<Row> {
-    let names = WholeNames::new(list.iter().map(|row| (row.function.as_str(), row.place.as_str())));
-    let mut at: HashMap<(String, String), usize> = HashMap::new();
-    let mut merged: Vec<Row> = Vec::new();
-    for row in list {
-        let function = names.of(&row.function, &row.place).to_owned();
-        match at.get(&(function.clone(), row.place.clone())) {
-            Some(&known) => {
-                let known = &mut merged[known];
-                known.sums += row.sums;
-                known.samples += row.samples;
-                known.variances += row.variances;
-                known.sites.extend(row.sites);
-            }
-            None => {
-                at.insert((function.clone(), row.place.clone()), merged.len());
-                merged.push(Row { function, ..row });
-            }
-        }
-    }
-    merged
 }
 
 /// Whole names of functions by their lines. Where a function is inlined, all that is known of its name may be the last part: `encode` for

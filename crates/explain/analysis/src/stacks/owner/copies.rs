@@ -45,19 +45,21 @@ fn constructs_a_string(function: &str) -> bool {
     matches!(name, "basic_string" | "_M_construct" | "_M_create")
 }
 
-/// The name of a class without what it is in and without the arguments of a template.
-fn last_part(class: &str) -> &str {
+/// The name of a class or a function without what it is in and without the arguments of a template: `decode` of `app::Reader<T>::decode::<u8>`.
+pub(super) fn last_part(class: &str) -> &str {
     let (mut depth, mut from, mut end) = (0_u32, 0, class.len());
     for (at, c) in class.char_indices() {
         match c {
             '<' if depth == 0 => (depth, end) = (1, at),
             '<' => depth += 1,
             '>' => depth = depth.saturating_sub(1),
-            ':' if depth == 0 => (from, end) = (at + 1, class.len()),
+            ':' if depth == 0 && !class[at..].trim_start_matches(':').starts_with('<') => {
+                (from, end) = (at + 1, class.len());
+            }
             _ => {}
         }
     }
-    class.get(from..end).unwrap_or(class)
+    class.get(from..end).unwrap_or(class).trim_end_matches(':')
 }
 
 #[cfg(test)]

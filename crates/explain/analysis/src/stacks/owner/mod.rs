@@ -272,14 +272,6 @@ mod tests {
             &["xml_parse|/u/src/xml.c|/a/app", "my_malloc||/a/app", "app::xmalloc|/u/src/main.rs|/a/app"],
         ),
         (
-            "rust-global-allocator",
-            &["<app::Counting<A> as core::alloc::global::GlobalAlloc>::alloc|/u/src/main.rs|/a/app"],
-            &[
-                "app::GlobalAlloc::alloc|/u/src/main.rs|/a/app",
-                "<app::A as app::Alloc>::alloc|/u/src/main.rs|/a/app",
-            ],
-        ),
-        (
             "rust-std-dependency-file",
             &["x|/rust/deps/hashbrown-0.15.2/src/raw/mod.rs|/a/app"],
             &["x|/home/u/rust/dep/a.rs|/a/app"],
@@ -293,6 +285,14 @@ mod tests {
                 "x|/usr/src/rustc-1.63.0/library/core/src/a.rs|/a/app",
             ],
             &["x|/home/u/library/src/main.rs|/a/app", "x|/home/u/library/stdx/src/a.rs|/a/app"],
+        ),
+        (
+            "rust-global-allocator",
+            &["<app::Counting<A> as core::alloc::global::GlobalAlloc>::alloc|/u/src/main.rs|/a/app"],
+            &[
+                "app::GlobalAlloc::alloc|/u/src/main.rs|/a/app",
+                "<app::A as app::Alloc>::alloc|/u/src/main.rs|/a/app",
+            ],
         ),
         (
             "rust-collections-file",
@@ -340,6 +340,7 @@ mod tests {
         (
             "rust-std-name",
             &[
+                "<std::alloc::System as core::alloc::global::GlobalAlloc>::alloc||/a/app",
                 "alloc::vec::Vec<T>::push||/a/app",
                 "<alloc::string::String as core::clone::Clone>::clone||/a/app",
                 "std::thread::Builder::spawn||/a/app",

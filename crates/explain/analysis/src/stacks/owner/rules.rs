@@ -167,16 +167,6 @@ pub(super) const RULES: &[Rule] = &[
         owner: Owner::Wrapper,
         matches: |f| f.function.is_some_and(|function| wrapper_kind(function).is_some()),
     },
-    // A program's own allocator, or a crate's that counts: everything comes through it.
-    Rule {
-        name: "rust-global-allocator",
-        owner: Owner::Wrapper,
-        matches: |f| {
-            f.function.is_some_and(|function| {
-                function.starts_with('<') && function.contains(" as core::alloc::global::GlobalAlloc>::")
-            })
-        },
-    },
     // Packages that the standard library is built from, such as hashbrown; before the folders of std itself.
     Rule { name: "rust-std-dependency-file", owner: Owner::RustStd, matches: |f| file_has(f, "/rust/deps/") },
     Rule {
@@ -207,6 +197,17 @@ pub(super) const RULES: &[Rule] = &[
                             && file[at..].contains("/src/")
                     })
                 })
+        },
+    },
+    // A program's own allocator, or a crate's that counts: everything comes through it. Behind the rules of std, which has such a function of `System`.
+    Rule {
+        name: "rust-global-allocator",
+        owner: Owner::Wrapper,
+        matches: |f| {
+            f.function.is_some_and(|function| {
+                let is_one = function.contains(" as core::alloc::global::GlobalAlloc>::");
+                is_one && function.starts_with('<') && !function.starts_with("<std::")
+            })
         },
     },
     Rule {

@@ -4,6 +4,8 @@
 //! whoever called it, and stays as "via". This is the only file with their names; those that are not in it are known by
 //! how they are called (`shape.rs`).
 
+use super::copies::last_part;
+
 /// What a wrapper is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WrapperKind {
@@ -316,21 +318,13 @@ pub(crate) fn sounds_like_one(function: &str) -> bool {
 pub(crate) fn sounds_like_one_of_rust(function: &str) -> bool {
     const NAMES: &str = "alloc allocate try_alloc try_allocate raw_alloc do_alloc alloc_zeroed allocate_zeroed alloc_layout allocate_layout \
                          alloc_bytes allocate_bytes alloc_raw allocate_raw alloc_inner allocate_inner alloc_ptr allocate_ptr";
-    let mut depth = 0_usize;
-    let without_types: String = function
-        .chars()
-        .filter(|&c| {
-            let is_within = depth > 0;
-            match c {
-                '<' => depth += 1,
-                '>' => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            !is_within && c != '<'
-        })
-        .collect();
-    let last = without_types.rsplit("::").find(|part| !part.is_empty() && !part.starts_with('{'));
-    last.is_some_and(|last| NAMES.split_ascii_whitespace().any(|known| known == last))
+    let mut function = function;
+    while let Some((around, closure)) = function.rsplit_once("::")
+        && closure.starts_with('{')
+    {
+        function = around;
+    }
+    NAMES.split_ascii_whitespace().any(|known| known == last_part(function))
 }
 
 /// A name without what compilers append to copies of a function (`.constprop.0`, `.part.1`).
@@ -455,6 +449,7 @@ mod tests {
             "boa_string::SequenceString<T>::allocate",
             "<app::Pool as app::Source<u8>>::alloc",
             "app::alloc_bytes::<app::Kind>::{closure#0}",
+            "app::alloc_bytes::{{closure}}::{{closure}}",
         ];
         assert!(likely.into_iter().all(sounds_like_one_of_rust));
         let others = [
@@ -464,6 +459,8 @@ mod tests {
             "",
             "app::reallocate",
             "Vec<alloc::Global>::push",
+            "app::push::<app::alloc>",
+            "{closure#0}",
         ];
         assert!(!others.into_iter().any(sounds_like_one_of_rust));
     }
